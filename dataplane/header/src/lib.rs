@@ -1,0 +1,2 @@
+//! The PROXY protocol on the wire.
+#![no_std]
