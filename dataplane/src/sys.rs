@@ -1,0 +1,32 @@
+//! System calls that no safe wrapper offers. The only file that may say `unsafe`.
+#![allow(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use socket2::SockAddr;
+
+/// Accepts one connection: non-blocking, close-on-exec, with the peer's address in the same call.
+///
+/// # Errors
+/// Those of accept4(2); `WouldBlock` when nobody waits.
+pub fn accept(listener: impl AsFd) -> io::Result<(OwnedFd, SocketAddr)> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let listener = listener.as_fd().as_raw_fd();
+    let mut accepted = -1;
+    // SAFETY: `try_init` passes a zeroed sockaddr_storage and its size, which accept4 may fill;
+    // the closure is Ok only when accept4 has written the address or left it zeroed.
+    let ((), name) = unsafe {
+        SockAddr::try_init(|storage, length| {
+            accepted = libc::accept4(listener, storage.cast(), length, flags);
+            if accepted < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        })?
+    };
+    // SAFETY: accept4 succeeded, so this descriptor is new and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(accepted) };
+    match name.as_socket() {
+        Some(address) => Ok((socket, address)),
+        None => Err(io::Error::from(io::ErrorKind::Unsupported)),
+    }
+}
