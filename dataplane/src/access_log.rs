@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use proxyunwrap_header::Version;
-use proxyunwrap_header::tlv::{SslKind, Tlvs};
+use proxyunwrap_header::tlv::{SslPart, Tlvs};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::ladder::Attempt;
@@ -145,18 +145,13 @@ fn texts(tlv: proxyunwrap_header::tlv::Tlv<'_>) -> Vec<(Tlv, String)> {
 
 fn ssl_texts(tlv: proxyunwrap_header::tlv::Tlv<'_>) -> Vec<(Tlv, String)> {
     let Some(ssl) = tlv.ssl() else { return Vec::new() };
-    ssl.subs()
-        .filter_map(Result::ok)
-        .filter_map(|sub| {
-            let key = match sub.kind() {
-                Some(SslKind::Version) => Tlv::SslVersion,
-                Some(SslKind::Cn) => Tlv::SslCn,
-                Some(SslKind::Cipher) => Tlv::SslCipher,
-                _ => return None,
-            };
-            Some((key, escaped(sub.value)))
-        })
-        .collect()
+    let texts = ssl.parts().filter_map(Result::ok).filter_map(|part| match part {
+        SslPart::Version(value) => Some((Tlv::SslVersion, escaped(value))),
+        SslPart::CommonName(value) => Some((Tlv::SslCn, escaped(value))),
+        SslPart::Cipher(value) => Some((Tlv::SslCipher, escaped(value))),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// Printable ASCII as it is, everything else as `\xNN`.

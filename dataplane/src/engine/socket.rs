@@ -16,7 +16,7 @@ use crate::connection::ladder::{Attempt, Call};
 
 /// Connections the kernel holds for us while we are busy or at the limit; it takes the smaller of
 /// this and net.core.somaxconn.
-const BACKLOG: i32 = 4096;
+pub(super) const BACKLOG: i32 = 4096;
 
 /// Probes after three minutes of silence, as ztunnel does: dead peers are noticed in six minutes.
 const KEEPALIVE: Duration = Duration::from_secs(180);
