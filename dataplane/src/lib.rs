@@ -1,1 +1,4 @@
-//! d
+//! The pod side of ProxyUnwrap.
+
+pub mod routes;
+pub mod sys;
