@@ -51,8 +51,13 @@ pub enum Tlv {
 
 impl Tlv {
     /// What is shown unless configured otherwise. Vendors' TLVs are not: type 0xE0 is used by two.
-    pub const DEFAULT: [Self; 5] =
-        [Self::Alpn, Self::Authority, Self::UniqueId, Self::SslVersion, Self::SslCn];
+    pub const DEFAULT: [Self; 5] = [
+        Self::Alpn,
+        Self::Authority,
+        Self::UniqueId,
+        Self::SslVersion,
+        Self::SslCn,
+    ];
 
     /// Its key in the line.
     fn key(self) -> &'static str {
@@ -107,7 +112,9 @@ impl AccessLog {
     /// When no thread can be made.
     pub fn start(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, records) = sync_channel(QUEUE);
-        thread::Builder::new().name("access-log".into()).spawn(move || write_all(&records, output))?;
+        thread::Builder::new()
+            .name("access-log".into())
+            .spawn(move || write_all(&records, output))?;
         Ok(Self { queue })
     }
 
@@ -138,19 +145,28 @@ fn texts(tlv: proxyunwrap_header::tlv::Tlv<'_>) -> Vec<(Tlv, String)> {
         (Tlv::AzureLinkId, tlv.azure_link_id().map(u64::from)),
         (Tlv::GcpPscConnectionId, tlv.gcp_psc_connection_id()),
     ];
-    let plain = plain.into_iter().filter_map(|(key, value)| Some((key, escaped(value?))));
-    let numbers = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.to_string())));
+    let plain = plain
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, escaped(value?))));
+    let numbers = numbers
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?.to_string())));
     plain.chain(numbers).chain(ssl_texts(tlv)).collect()
 }
 
 fn ssl_texts(tlv: proxyunwrap_header::tlv::Tlv<'_>) -> Vec<(Tlv, String)> {
-    let Some(ssl) = tlv.ssl() else { return Vec::new() };
-    let texts = ssl.parts().filter_map(Result::ok).filter_map(|part| match part {
-        SslPart::Version(value) => Some((Tlv::SslVersion, escaped(value))),
-        SslPart::CommonName(value) => Some((Tlv::SslCn, escaped(value))),
-        SslPart::Cipher(value) => Some((Tlv::SslCipher, escaped(value))),
-        _ => None,
-    });
+    let Some(ssl) = tlv.ssl() else {
+        return Vec::new();
+    };
+    let texts = ssl
+        .parts()
+        .filter_map(Result::ok)
+        .filter_map(|part| match part {
+            SslPart::Version(value) => Some((Tlv::SslVersion, escaped(value))),
+            SslPart::CommonName(value) => Some((Tlv::SslCn, escaped(value))),
+            SslPart::Cipher(value) => Some((Tlv::SslCipher, escaped(value))),
+            _ => None,
+        });
     texts.collect()
 }
 
@@ -167,14 +183,19 @@ fn write_all(records: &Receiver<Record>, mut output: impl Write) {
             text.push_str(&line(&record, SystemTime::now()));
         }
         // A closed pipe is no reason to end: the connections matter more than their log.
-        let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+        let _ = output
+            .write_all(text.as_bytes())
+            .and_then(|()| output.flush());
     }
 }
 
 /// The line of a record, with its line feed.
 fn line(record: &Record, now: SystemTime) -> String {
-    let tlvs: serde_json::Map<_, _> =
-        record.tlvs.iter().map(|(tlv, text)| (tlv.key().to_owned(), text.as_str().into())).collect();
+    let tlvs: serde_json::Map<_, _> = record
+        .tlvs
+        .iter()
+        .map(|(tlv, text)| (tlv.key().to_owned(), text.as_str().into()))
+        .collect();
     let fields = serde_json::json!({
         "time": humantime::format_rfc3339_millis(now).to_string(),
         "port": &*record.port,

@@ -1,7 +1,7 @@
 //! Addresses with a meaning, so that they cannot be swapped.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Who opened the connection to us: usually a balancer. Never IPv4-mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,6 @@ impl fmt::Display for Client {
 fn unmapped(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::compat::Flags;
 use crate::config::file::SourceMode;
+use crate::routes;
 
 /// go-mmproxy's flags of more than one letter, which Go lets one write with one dash.
 const GO_FLAGS: [&str; 4] = ["allowed-subnets", "close-after", "listeners", "mark"];
@@ -90,12 +91,15 @@ impl Serve {
     }
 }
 
-/// `init`: see [`crate::routes`].
+/// `init`: what to prepare, and for which ports.
 #[derive(Args, Debug)]
 pub struct Init {
     /// Configuration file of `serve`: its ports are steered
     #[arg(long, env = "PROXYUNWRAP_CONFIG")]
     pub config: Option<PathBuf>,
+    /// What to prepare.
+    #[command(flatten)]
+    pub options: routes::Options,
 }
 
 /// The command line as clap is to see it: `-allowed-subnets` as `--allowed-subnets`, and `serve`
@@ -111,7 +115,9 @@ pub fn normalised(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 }
 
 fn double_dash(word: OsString) -> OsString {
-    let Some(text) = word.to_str() else { return word };
+    let Some(text) = word.to_str() else {
+        return word;
+    };
     let name = text.split('=').next().unwrap_or(text);
     match name.strip_prefix('-') {
         Some(flag) if GO_FLAGS.contains(&flag) => format!("-{text}").into(),

@@ -112,7 +112,10 @@ impl Config {
             return Err(value("ports", "no port to unwrap; list at least one"));
         }
         if file.workers == Some(0) {
-            return Err(value("workers", "0 workers would serve nobody; leave it out"));
+            return Err(value(
+                "workers",
+                "0 workers would serve nobody; leave it out",
+            ));
         }
         check_limits(&file.limits)?;
         let ports: Result<Vec<_>, _> = file.ports.iter().enumerate().map(port).collect();
@@ -124,7 +127,10 @@ impl Config {
     /// Port pairs that `init` steers: what peers dial, and where we listen.
     pub fn redirects(&self) -> Vec<(u16, u16)> {
         let listening = |port: &Port| port.listen.addresses(true).first().map(SocketAddr::port);
-        let pairs = self.ports.iter().filter_map(|port| Some((port.redirect?, listening(port)?)));
+        let pairs = self
+            .ports
+            .iter()
+            .filter_map(|port| Some((port.redirect?, listening(port)?)));
         pairs.filter(|(from, to)| from != to).collect()
     }
 }
@@ -135,10 +141,18 @@ fn port((index, written): (usize, &file::Port)) -> Result<Arc<Port>, Error> {
     let app = match (written.app, written.port) {
         (Some(app), _) => app,
         (None, Some(port)) => values::App::Port(port),
-        (None, None) => return Err(value(&format!("{path}.app"), "say where the app listens, as in 8080")),
+        (None, None) => {
+            return Err(value(
+                &format!("{path}.app"),
+                "say where the app listens, as in 8080",
+            ));
+        }
     };
     let apps = app.apps().ok_or_else(|| {
-        value(&format!("{path}.app"), "give ipv4, ipv6 or both, as in {ipv4: 127.0.0.1:8080}")
+        value(
+            &format!("{path}.app"),
+            "give ipv4, ipv6 or both, as in {ipv4: 127.0.0.1:8080}",
+        )
     })?;
     let policy = Policy {
         header: header_policy(&path, written)?,
@@ -168,11 +182,17 @@ fn header_policy(path: &str, written: &file::Port) -> Result<HeaderPolicy, Error
         ));
     }
     if !(MIN_MAX_BYTES..=V2_MAX_LEN).contains(&header.max_bytes) {
-        let range = format!("{} is not within {MIN_MAX_BYTES} and {V2_MAX_LEN}", header.max_bytes);
+        let range = format!(
+            "{} is not within {MIN_MAX_BYTES} and {V2_MAX_LEN}",
+            header.max_bytes
+        );
         return Err(value(&format!("{path}.maxBytes"), &range));
     }
     if header.versions.is_empty() {
-        return Err(value(&format!("{path}.versions"), "no version is accepted; list v1, v2 or both"));
+        return Err(value(
+            &format!("{path}.versions"),
+            "no version is accepted; list v1, v2 or both",
+        ));
     }
     let rules = Rules {
         v1: header.versions.contains(&file::Version::V1),
@@ -186,18 +206,31 @@ fn header_policy(path: &str, written: &file::Port) -> Result<HeaderPolicy, Error
         ..Rules::default()
     };
     let claims = Claims {
-        refuse: written.claims.refuse.iter().map(|network| network.0).collect(),
+        refuse: written
+            .claims
+            .refuse
+            .iter()
+            .map(|network| network.0)
+            .collect(),
         port_zero: written.claims.port_zero == file::PortZero::Ephemeral,
     };
     let without_client = header.without_client;
-    Ok(HeaderPolicy { rules, timeout: header.timeout.0, without_client, claims })
+    Ok(HeaderPolicy {
+        rules,
+        timeout: header.timeout.0,
+        without_client,
+        claims,
+    })
 }
 
 fn trust(path: &str, peers: &file::Peers) -> Result<Trust, Error> {
     let lists = [&peers.require, &peers.optional, &peers.forbid, &peers.pass];
     let rows = Rule::ALL.into_iter().zip(lists);
     Trust::new(rows.flat_map(|(rule, list)| list.iter().map(move |network| (network.0, rule))))
-        .map_err(|source| Error::Peers { path: format!("{path}.peers"), source })
+        .map_err(|source| Error::Peers {
+            path: format!("{path}.peers"),
+            source,
+        })
 }
 
 fn check_name(path: &str, name: &str) -> Result<(), Error> {
@@ -215,16 +248,23 @@ fn check_name(path: &str, name: &str) -> Result<(), Error> {
 fn check_listen(path: &str, port: &Port) -> Result<(), Error> {
     let addresses = port.listen.addresses(true);
     if addresses.is_empty() || addresses.iter().any(|address| address.port() == 0) {
-        return Err(value(&format!("{path}.listen"), "give a port from 1 to 65535"));
+        return Err(value(
+            &format!("{path}.listen"),
+            "give a port from 1 to 65535",
+        ));
     }
     let apps = port.policy.apps;
-    let apps = [apps.ipv4.map(SocketAddr::from), apps.ipv6.map(SocketAddr::from)];
+    let apps = [
+        apps.ipv4.map(SocketAddr::from),
+        apps.ipv6.map(SocketAddr::from),
+    ];
     for app in apps.into_iter().flatten() {
         let own = |at: &&SocketAddr| {
             at.port() == app.port() && (at.ip() == app.ip() || at.ip().is_unspecified())
         };
         if let Some(address) = addresses.iter().find(own) {
-            let text = format!("{address} takes the app's own address {app}; listen on another port");
+            let text =
+                format!("{address} takes the app's own address {app}; listen on another port");
             return Err(value(&format!("{path}.listen"), &text));
         }
     }
@@ -232,9 +272,15 @@ fn check_listen(path: &str, port: &Port) -> Result<(), Error> {
 }
 
 fn check_limits(limits: &file::Limits) -> Result<(), Error> {
-    let rows = [("connections", limits.connections), ("pendingHeaders", limits.pending_headers)];
+    let rows = [
+        ("connections", limits.connections),
+        ("pendingHeaders", limits.pending_headers),
+    ];
     match rows.into_iter().find(|(_, limit)| *limit == Some(0)) {
-        Some((name, _)) => Err(value(&format!("limits.{name}"), "0 would serve nobody; leave it out")),
+        Some((name, _)) => Err(value(
+            &format!("limits.{name}"),
+            "0 would serve nobody; leave it out",
+        )),
         None => Ok(()),
     }
 }
@@ -244,13 +290,21 @@ fn check_unique(ports: &[Arc<Port>]) -> Result<(), Error> {
         let path = format!("ports[{index}]");
         for earlier in &ports[..index] {
             if earlier.name == port.name {
-                return Err(value(&format!("{path}.name"), &format!("{:?} stands twice", port.name)));
+                return Err(value(
+                    &format!("{path}.name"),
+                    &format!("{:?} stands twice", port.name),
+                ));
             }
             if earlier.redirect.is_some() && earlier.redirect == port.redirect {
                 return Err(value(&format!("{path}.port"), "stands twice"));
             }
             let taken = earlier.listen.addresses(true);
-            if let Some(address) = port.listen.addresses(true).iter().find(|a| taken.contains(a)) {
+            if let Some(address) = port
+                .listen
+                .addresses(true)
+                .iter()
+                .find(|a| taken.contains(a))
+            {
                 let text = format!("{address} stands twice; each port needs its own");
                 return Err(value(&format!("{path}.listen"), &text));
             }
@@ -260,14 +314,20 @@ fn check_unique(ports: &[Arc<Port>]) -> Result<(), Error> {
 }
 
 fn value(path: &str, message: &str) -> Error {
-    Error::Value { path: path.to_owned(), message: message.to_owned() }
+    Error::Value {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }
 }
 
 fn syntax(path: &str, error: &serde_saphyr::Error) -> Error {
-    let path = if path.is_empty() || path == "." { "the file" } else { path };
-    Error::Syntax { path: path.to_owned(), message: error.without_snippet().to_string() }
+    let path = if path.is_empty() || path == "." {
+        "the file"
+    } else {
+        path
+    };
+    Error::Syntax {
+        path: path.to_owned(),
+        message: error.without_snippet().to_string(),
+    }
 }
-
-#[cfg(test)]
-#[path = "config/tests.rs"]
-mod tests;

@@ -92,9 +92,19 @@ pub enum Ending {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    Header { blocked: bool },
-    Dial { ladder: Ladder, waiting: bool, tail: u32 },
-    Relay { to_app: Flow, to_peer: Flow, first: Way },
+    Header {
+        blocked: bool,
+    },
+    Dial {
+        ladder: Ladder,
+        waiting: bool,
+        tail: u32,
+    },
+    Relay {
+        to_app: Flow,
+        to_peer: Flow,
+        first: Way,
+    },
     Ended(Outcome, Ending),
 }
 
@@ -134,9 +144,17 @@ impl Connection {
     pub fn next(&self) -> Command {
         match &self.stage {
             Stage::Header { blocked: false } => Command::ReceiveHeader,
-            Stage::Dial { ladder, waiting: false, .. } => Command::Dial(ladder.attempt()),
+            Stage::Dial {
+                ladder,
+                waiting: false,
+                ..
+            } => Command::Dial(ladder.attempt()),
             Stage::Header { blocked: true } | Stage::Dial { waiting: true, .. } => Command::Wait,
-            Stage::Relay { to_app, to_peer, first } => relay_command(to_app, to_peer, *first),
+            Stage::Relay {
+                to_app,
+                to_peer,
+                first,
+            } => relay_command(to_app, to_peer, *first),
             Stage::Ended(outcome, ending) => Command::End(*outcome, *ending),
         }
     }
@@ -152,7 +170,11 @@ impl Connection {
     ) -> Option<usize> {
         match intake::decide(self.rule, self.peer, bytes, &policy.header, own) {
             Decision::NeedMore(_) => None,
-            Decision::Dial { client, skip, version } => {
+            Decision::Dial {
+                client,
+                skip,
+                version,
+            } => {
                 self.version = version;
                 let tail = bytes.len().saturating_sub(skip);
                 self.dial_for(client, tail, policy, now);
@@ -185,19 +207,33 @@ impl Connection {
 
     /// The dial succeeded; `local` is the name the kernel gave our socket.
     pub fn dialed(&mut self, local: SocketAddr, policy: &Policy, now: Tick) {
-        let Stage::Dial { ladder, tail, .. } = self.stage else { return };
+        let Stage::Dial { ladder, tail, .. } = self.stage else {
+            return;
+        };
         self.dialled = Some(ladder.attempt());
         if !ladder.attempt().accepts(local) {
-            return self.end(Outcome::DialFailed(DialError::SourceMismatch), Ending::Reset);
+            return self.end(
+                Outcome::DialFailed(DialError::SourceMismatch),
+                Ending::Reset,
+            );
         }
         let (to_app, to_peer) = (Flow::new(tail), Flow::new(0));
-        self.stage = Stage::Relay { to_app, to_peer, first: Way::ToApp };
+        self.stage = Stage::Relay {
+            to_app,
+            to_peer,
+            first: Way::ToApp,
+        };
         self.deadline = policy.idle_timeout.map(|idle| after(now, idle));
     }
 
     /// The dial failed in this call.
     pub fn dial_failed(&mut self, call: Call, errno: Errno) {
-        let Stage::Dial { ladder, waiting, .. } = &mut self.stage else { return };
+        let Stage::Dial {
+            ladder, waiting, ..
+        } = &mut self.stage
+        else {
+            return;
+        };
         *waiting = false;
         if let Err(error) = ladder.failed(call, errno) {
             self.end(Outcome::DialFailed(error), Ending::Reset);
@@ -251,7 +287,12 @@ impl Connection {
     pub fn ready(&mut self, side: Side, readable: bool, writable: bool) {
         match (&mut self.stage, side) {
             (Stage::Header { blocked }, Side::Peer) => *blocked &= !readable,
-            (Stage::Relay { to_app, to_peer, .. }, side) => {
+            (
+                Stage::Relay {
+                    to_app, to_peer, ..
+                },
+                side,
+            ) => {
                 let (from, to) = match side {
                     Side::Peer => (to_app, to_peer),
                     Side::App => (to_peer, to_app),
@@ -341,13 +382,24 @@ impl Connection {
         self.deadline = Some(after(now, policy.connect_timeout));
         let tail = u32::try_from(tail).unwrap_or(u32::MAX);
         match Ladder::new(client, &policy.apps, policy.missing_family) {
-            Ok(ladder) => self.stage = Stage::Dial { ladder, waiting: false, tail },
+            Ok(ladder) => {
+                self.stage = Stage::Dial {
+                    ladder,
+                    waiting: false,
+                    tail,
+                }
+            }
             Err(error) => self.end(Outcome::DialFailed(error), Ending::Reset),
         }
     }
 
     fn flow(&mut self, way: Way, change: impl FnOnce(&mut Flow)) {
-        let Stage::Relay { to_app, to_peer, .. } = &mut self.stage else { return };
+        let Stage::Relay {
+            to_app, to_peer, ..
+        } = &mut self.stage
+        else {
+            return;
+        };
         change(if way == Way::ToApp { to_app } else { to_peer });
     }
 

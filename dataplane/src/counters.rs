@@ -14,8 +14,9 @@ use crate::connection::ladder::Step;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
 
 /// Upper bounds of the buckets of `connect_seconds`, in microseconds.
-pub const CONNECT_BUCKETS: [u64; 10] =
-    [50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 5_000_000];
+pub const CONNECT_BUCKETS: [u64; 10] = [
+    50, 100, 250, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 5_000_000,
+];
 
 /// Labels of `version`.
 pub const VERSIONS: [&str; 3] = ["v1", "v2", "none"];
@@ -177,7 +178,10 @@ mod tests {
         counters.record_end(Some(Version::V2), outcome);
         assert_eq!(counters.connections[1][outcome.index()].get(), 1);
         let all: u64 = counters.header_errors.iter().map(Cell::get).sum();
-        assert_eq!((all, counters.header_errors[HEADER_ERRORS - 1].get()), (1, 1));
+        assert_eq!(
+            (all, counters.header_errors[HEADER_ERRORS - 1].get()),
+            (1, 1)
+        );
     }
 
     #[test]

@@ -9,7 +9,6 @@ pub mod socket;
 mod wheel;
 mod worker;
 
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -19,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::access_log::{AccessLog, Tlv};
 use crate::config::Port;
@@ -61,6 +60,7 @@ pub struct Limits {
 #[derive(Debug, Serialize)]
 pub struct Open {
     /// Name of its port.
+    #[serde(serialize_with = "text")]
     pub port: Arc<str>,
     /// Who opened it.
     pub peer: SocketAddr,
@@ -76,10 +76,14 @@ pub struct Open {
     pub bytes_to_client: u64,
 }
 
+fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
 /// What a worker is told.
 enum Order {
     /// Serve this from now on; these listeners are new, those of other addresses go.
-    Setup(Arc<Setup>, Vec<(SocketAddr, OwnedFd)>),
+    Setup(Arc<Setup>, Opened),
     /// Accept no more, carry on what is open, end when nothing is.
     Drain,
     /// Cut what is open and end.
@@ -97,11 +101,17 @@ struct Mailbox {
 impl Mailbox {
     fn new() -> io::Result<Self> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        Ok(Self { orders: Mutex::new(Vec::new()), wake })
+        Ok(Self {
+            orders: Mutex::new(Vec::new()),
+            wake,
+        })
     }
 
     fn send(&self, order: Order) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+        self.orders
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(order);
         // It fails only when the counter is full, and then the worker is awake.
         let _ = self.wake.write(1);
     }
@@ -146,23 +156,32 @@ pub enum Error {
 }
 
 impl Engine {
-    /// Opens every listener, then starts the workers.
+    /// Starts a worker for each set of listeners.
     ///
     /// # Errors
-    /// The first listener or worker that cannot be had.
-    pub fn start(workers: usize, setup: Arc<Setup>, log: &AccessLog) -> Result<Self, Error> {
+    /// The first worker that cannot be had.
+    pub fn start(
+        setup: Arc<Setup>,
+        listeners: Vec<Opened>,
+        log: &AccessLog,
+    ) -> Result<Self, Error> {
         let (done, ended) = tokio::sync::mpsc::channel(1);
-        let mut engine =
-            Self { mailboxes: Vec::new(), counters: Vec::new(), listening: Vec::new(), ended };
-        for index in 0..workers {
+        let mut engine = Self {
+            mailboxes: Vec::new(),
+            counters: Vec::new(),
+            listening: setup.addresses(),
+            ended,
+        };
+        for (index, opened) in listeners.into_iter().enumerate() {
             let failed = |source| Error::Worker { index, source };
             let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
             let counters = Arc::new(Counters::default());
+            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
             let worker = worker::Parts {
                 mailbox: Arc::clone(&mailbox),
                 counters: Arc::clone(&counters),
                 log: log.clone(),
-                done: done.clone(),
+                _done: done.clone(),
                 epoch: Instant::now(),
             };
             thread::Builder::new()
@@ -172,7 +191,6 @@ impl Engine {
             engine.mailboxes.push(mailbox);
             engine.counters.push(counters);
         }
-        engine.serve(setup)?;
         Ok(engine)
     }
 
@@ -182,29 +200,12 @@ impl Engine {
     /// # Errors
     /// A listener that cannot be had; then everything stays as it was.
     pub fn serve(&mut self, setup: Arc<Setup>) -> Result<(), Error> {
-        let mut added: HashMap<SocketAddr, Vec<OwnedFd>> = HashMap::new();
-        for (port, address) in setup.listening() {
-            if !self.listening.contains(&address) {
-                added.insert(address, self.listeners(&port.name, address)?);
-            }
+        let opened = open_except(&setup, self.mailboxes.len(), &self.listening)?;
+        self.listening = setup.addresses();
+        for (mailbox, opened) in self.mailboxes.iter().zip(opened) {
+            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
         }
-        for mailbox in &self.mailboxes {
-            let mine = added.iter_mut().filter_map(|(address, fds)| Some((*address, fds.pop()?)));
-            mailbox.send(Order::Setup(Arc::clone(&setup), mine.collect()));
-        }
-        self.listening = setup.listening().map(|(_, address)| address).collect();
         Ok(())
-    }
-
-    /// A listener for each worker; all of them exist before one is used, so that an address in use
-    /// is noticed while nothing has changed yet.
-    fn listeners(&self, port: &str, address: SocketAddr) -> Result<Vec<OwnedFd>, Error> {
-        let one = |_| socket::listen(address);
-        self.mailboxes.iter().map(one).collect::<Result<_, _>>().map_err(|source| Error::Listen {
-            port: port.to_owned(),
-            address,
-            source,
-        })
     }
 
     /// Counters of every worker, for the metrics.
@@ -229,17 +230,60 @@ impl Engine {
 
     /// A handle that lists open connections from any thread.
     pub fn lister(&self) -> Lister {
-        Lister { mailboxes: self.mailboxes.clone() }
+        Lister {
+            mailboxes: self.mailboxes.clone(),
+        }
     }
 
     fn order(&self, order: impl Fn() -> Order) {
-        self.mailboxes.iter().for_each(|mailbox| mailbox.send(order()));
+        self.mailboxes
+            .iter()
+            .for_each(|mailbox| mailbox.send(order()));
     }
 }
 
+/// Listeners of one worker, with their addresses.
+pub type Opened = Vec<(SocketAddr, OwnedFd)>;
+
+/// Opens every address of `setup`, once for each worker.
+///
+/// # Errors
+/// The first address that cannot be listened on.
+pub fn open(setup: &Setup, workers: usize) -> Result<Vec<Opened>, Error> {
+    open_except(setup, workers, &[])
+}
+
+/// All listeners exist before one is used, so that an address in use is noticed while nothing has
+/// changed yet.
+fn open_except(setup: &Setup, workers: usize, known: &[SocketAddr]) -> Result<Vec<Opened>, Error> {
+    let mut all: Vec<Opened> = (0..workers).map(|_| Vec::new()).collect();
+    let new = || {
+        setup
+            .listening()
+            .filter(|(_, address)| !known.contains(address))
+    };
+    for (port, address) in new() {
+        for opened in &mut all {
+            let listener = socket::listen(address).map_err(|source| Error::Listen {
+                port: port.name.to_string(),
+                address,
+                source,
+            })?;
+            opened.push((address, listener));
+        }
+    }
+    Ok(all)
+}
+
 impl Setup {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.listening().map(|(_, address)| address).collect()
+    }
+
     fn listening(&self) -> impl Iterator<Item = (&Arc<Port>, SocketAddr)> {
-        self.ports.iter().flat_map(|(port, at)| at.iter().map(move |address| (port, *address)))
+        self.ports
+            .iter()
+            .flat_map(|(port, at)| at.iter().map(move |address| (port, *address)))
     }
 }
 
@@ -253,8 +297,12 @@ impl Lister {
     /// Everything that is open now. Blocks for as long as the busiest worker's turn.
     pub fn list(&self) -> Vec<Open> {
         let (answers, open) = channel();
-        self.mailboxes.iter().for_each(|mailbox| mailbox.send(Order::List(answers.clone())));
+        self.mailboxes
+            .iter()
+            .for_each(|mailbox| mailbox.send(Order::List(answers.clone())));
         drop(answers);
-        std::iter::from_fn(|| open.recv_timeout(ANSWER).ok()).flatten().collect()
+        std::iter::from_fn(|| open.recv_timeout(ANSWER).ok())
+            .flatten()
+            .collect()
     }
 }

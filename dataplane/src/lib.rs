@@ -22,6 +22,7 @@ pub mod health;
 pub mod limits;
 pub mod metrics;
 pub mod privileges;
+pub mod routes;
 pub mod serve;
 pub mod sys;
 pub mod trust;

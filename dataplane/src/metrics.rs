@@ -6,7 +6,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::proto::{
+    Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType,
+};
 use prometheus::{Encoder, TextEncoder};
 
 use crate::connection::Way;
@@ -44,49 +46,155 @@ fn connection_families(workers: &[Arc<Counters>]) -> Vec<MetricFamily> {
     let sum = |cell: &dyn Fn(&Counters) -> &Cell| -> u64 {
         workers.iter().map(|counters| cell(counters).get()).sum()
     };
-    let rows = |label: &'static str, words: Vec<&'static str>, cells: &dyn Fn(&Counters, usize) -> u64| {
-        let row = |(index, word)| {
-            let value: u64 = workers.iter().map(|counters| cells(counters, index)).sum();
-            counter(&[(label, word)], value)
+    let rows =
+        |label: &'static str, words: Vec<&'static str>, cells: &dyn Fn(&Counters, usize) -> u64| {
+            let row = |(index, word)| {
+                let value: u64 = workers.iter().map(|counters| cells(counters, index)).sum();
+                counter(&[(label, word)], value)
+            };
+            words.into_iter().enumerate().map(row).collect::<Vec<_>>()
         };
-        words.into_iter().enumerate().map(row).collect::<Vec<_>>()
-    };
     vec![
-        family("connections_total", "Ended connections by header version and outcome.", MetricType::COUNTER, connections(workers)),
-        family("open_connections", "Connections open now.", MetricType::GAUGE, vec![gauge(sum(&|c| &c.open))]),
-        family("pending_headers", "Open connections that have not sent their whole header yet.", MetricType::GAUGE, vec![gauge(sum(&|c| &c.pending))]),
-        family("header_errors_total", "Connections closed for the way they began.", MetricType::COUNTER,
-            rows("reason", HeaderError::all().map(HeaderError::reason).collect(), &|c, i| c.header_errors[i].get())),
-        family("refused_clients_total", "Headers that named a client which is never dialled for.", MetricType::COUNTER,
-            rows("reason", Refusal::ALL.map(Refusal::reason).to_vec(), &|c, i| c.refused_clients[i].get())),
-        family("dials_total", "Apps reached, by the step of the ladder that did it.", MetricType::COUNTER,
-            rows("step", Step::ALL.map(Step::label).to_vec(), &|c, i| c.dials[i].get())),
-        family("mapped_dials_total", "IPv4 clients dialled for at an app that has an IPv6 address only.", MetricType::COUNTER, vec![counter(&[], sum(&|c| &c.mapped_dials))]),
-        family("dial_errors_total", "Apps not reached.", MetricType::COUNTER,
-            rows("reason", DialError::ALL.map(DialError::reason).to_vec(), &|c, i| c.dial_errors[i].get())),
-        family("connect_seconds", "From the decision whom to dial for to the connected app.", MetricType::HISTOGRAM, vec![connect_seconds(workers)]),
-        family("relayed_bytes_total", "Payload relayed.", MetricType::COUNTER,
-            rows("direction", Way::BOTH.map(Way::label).to_vec(), &|c, i| c.relayed[i].get())),
-        family("accept_pauses_total", "Times a worker stopped accepting for a while.", MetricType::COUNTER,
-            rows("reason", Pause::LABELS.to_vec(), &|c, i| c.accept_pauses[i].get())),
-        family("access_log_lost_total", "Access-log lines lost because standard output was too slow.", MetricType::COUNTER, vec![counter(&[], sum(&|c| &c.log_lost))]),
+        family(
+            "connections_total",
+            "Ended connections by header version and outcome.",
+            MetricType::COUNTER,
+            connections(workers),
+        ),
+        family(
+            "open_connections",
+            "Connections open now.",
+            MetricType::GAUGE,
+            vec![gauge(sum(&|c| &c.open))],
+        ),
+        family(
+            "pending_headers",
+            "Open connections that have not sent their whole header yet.",
+            MetricType::GAUGE,
+            vec![gauge(sum(&|c| &c.pending))],
+        ),
+        family(
+            "header_errors_total",
+            "Connections closed for the way they began.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                HeaderError::all().map(HeaderError::reason).collect(),
+                &|c, i| c.header_errors[i].get(),
+            ),
+        ),
+        family(
+            "refused_clients_total",
+            "Headers that named a client which is never dialled for.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                Refusal::ALL.map(Refusal::reason).to_vec(),
+                &|c, i| c.refused_clients[i].get(),
+            ),
+        ),
+        family(
+            "dials_total",
+            "Apps reached, by the step of the ladder that did it.",
+            MetricType::COUNTER,
+            rows("step", Step::ALL.map(Step::label).to_vec(), &|c, i| {
+                c.dials[i].get()
+            }),
+        ),
+        family(
+            "mapped_dials_total",
+            "IPv4 clients dialled for at an app that has an IPv6 address only.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.mapped_dials))],
+        ),
+        family(
+            "dial_errors_total",
+            "Apps not reached.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                DialError::ALL.map(DialError::reason).to_vec(),
+                &|c, i| c.dial_errors[i].get(),
+            ),
+        ),
+        family(
+            "connect_seconds",
+            "From the decision whom to dial for to the connected app.",
+            MetricType::HISTOGRAM,
+            vec![connect_seconds(workers)],
+        ),
+        family(
+            "relayed_bytes_total",
+            "Payload relayed.",
+            MetricType::COUNTER,
+            rows("direction", Way::BOTH.map(Way::label).to_vec(), &|c, i| {
+                c.relayed[i].get()
+            }),
+        ),
+        family(
+            "accept_pauses_total",
+            "Times a worker stopped accepting for a while.",
+            MetricType::COUNTER,
+            rows("reason", Pause::LABELS.to_vec(), &|c, i| {
+                c.accept_pauses[i].get()
+            }),
+        ),
+        family(
+            "access_log_lost_total",
+            "Access-log lines lost because standard output was too slow.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.log_lost))],
+        ),
     ]
 }
 
 fn process_families(process: &Process) -> Vec<MetricFamily> {
     let version = ("version", env!("CARGO_PKG_VERSION"));
-    let build = labelled(&[version, ("source_mode", process.source_mode)], float_gauge(1.0));
+    let build = labelled(
+        &[version, ("source_mode", process.source_mode)],
+        float_gauge(1.0),
+    );
     let results = vec![
         counter(&[("result", "applied")], process.reloads),
         counter(&[("result", "refused")], process.reload_errors),
     ];
     vec![
-        family("build_info", "Always 1; the labels tell the version and how sources are bound.", MetricType::GAUGE, vec![build]),
-        family("ready", "1 while the self-test passes: a loopback connection from a foreign address.", MetricType::GAUGE, vec![gauge(u64::from(process.ready))]),
-        family("config_loads_total", "Configurations read.", MetricType::COUNTER, results),
-        family("process_start_time_seconds", "Start of the process, seconds of the Unix epoch.", MetricType::GAUGE, vec![float_gauge(process.started)]),
-        family("process_open_fds", "Descriptors that the process has open.", MetricType::GAUGE, vec![gauge(open_descriptors())]),
-        family("process_resident_memory_bytes", "Resident memory of the process.", MetricType::GAUGE, vec![gauge(resident_bytes())]),
+        family(
+            "build_info",
+            "Always 1; the labels tell the version and how sources are bound.",
+            MetricType::GAUGE,
+            vec![build],
+        ),
+        family(
+            "ready",
+            "1 while the self-test passes: a loopback connection from a foreign address.",
+            MetricType::GAUGE,
+            vec![gauge(u64::from(process.ready))],
+        ),
+        family(
+            "config_loads_total",
+            "Configurations read.",
+            MetricType::COUNTER,
+            results,
+        ),
+        family(
+            "process_start_time_seconds",
+            "Start of the process, seconds of the Unix epoch.",
+            MetricType::GAUGE,
+            vec![float_gauge(process.started)],
+        ),
+        family(
+            "process_open_fds",
+            "Descriptors that the process has open.",
+            MetricType::GAUGE,
+            vec![gauge(open_descriptors())],
+        ),
+        family(
+            "process_resident_memory_bytes",
+            "Resident memory of the process.",
+            MetricType::GAUGE,
+            vec![gauge(resident_bytes())],
+        ),
     ]
 }
 
@@ -96,7 +204,10 @@ fn connections(workers: &[Arc<Counters>]) -> Vec<Metric> {
         outcomes.map(move |(o, outcome)| (v, o, *version, *outcome))
     });
     each.map(|(v, o, version, outcome)| {
-        let value = workers.iter().map(|counters| counters.connections[v][o].get()).sum();
+        let value = workers
+            .iter()
+            .map(|counters| counters.connections[v][o].get())
+            .sum();
         counter(&[("version", version), ("outcome", outcome)], value)
     })
     .collect()
@@ -104,13 +215,16 @@ fn connections(workers: &[Arc<Counters>]) -> Vec<Metric> {
 
 fn connect_seconds(workers: &[Arc<Counters>]) -> Metric {
     let in_bucket = |index: usize| -> u64 {
-        workers.iter().map(|counters| counters.connect_buckets[index].get()).sum()
+        workers
+            .iter()
+            .map(|counters| counters.connect_buckets[index].get())
+            .sum()
     };
-    let mut histogram = Histogram::new();
+    let mut histogram = Histogram::default();
     let mut cumulative = 0;
     let bucket = |(index, bound): (usize, &u64)| {
         cumulative += in_bucket(index);
-        let mut bucket = Bucket::new();
+        let mut bucket = Bucket::default();
         bucket.set_upper_bound(seconds(*bound));
         bucket.set_cumulative_count(cumulative);
         bucket
@@ -118,15 +232,19 @@ fn connect_seconds(workers: &[Arc<Counters>]) -> Metric {
     histogram.set_bucket(CONNECT_BUCKETS.iter().enumerate().map(bucket).collect());
     histogram.set_sample_count(cumulative + in_bucket(CONNECT_BUCKETS.len()));
     histogram.set_sample_sum(seconds(workers.iter().map(|c| c.connect_sum.get()).sum()));
-    let mut metric = Metric::new();
+    let mut metric = Metric::default();
     metric.set_histogram(histogram);
     metric
 }
 
 fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
-    let mut family = MetricFamily::new();
+    let mut family = MetricFamily::default();
     // Names that begin with `process_` are Prometheus' own for every program.
-    let prefix = if name.starts_with("process_") { "" } else { "proxyunwrap_" };
+    let prefix = if name.starts_with("process_") {
+        ""
+    } else {
+        "proxyunwrap_"
+    };
     family.set_name(format!("{prefix}{name}"));
     family.set_help(help.to_owned());
     family.set_field_type(kind);
@@ -135,9 +253,9 @@ fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> Met
 }
 
 fn counter(labels: &[(&str, &str)], value: u64) -> Metric {
-    let mut counter = Counter::new();
+    let mut counter = Counter::default();
     counter.set_value(float(value));
-    let mut metric = Metric::new();
+    let mut metric = Metric::default();
     metric.set_counter(counter);
     labelled(labels, metric)
 }
@@ -147,14 +265,14 @@ fn gauge(value: u64) -> Metric {
 }
 
 fn float_gauge(value: f64) -> Metric {
-    let mut gauge = Gauge::new();
+    let mut gauge = Gauge::default();
     gauge.set_value(value);
     Metric::from_gauge(gauge)
 }
 
 fn labelled(labels: &[(&str, &str)], mut metric: Metric) -> Metric {
     let pair = |(name, value): &(&str, &str)| {
-        let mut pair = LabelPair::new();
+        let mut pair = LabelPair::default();
         pair.set_name((*name).to_owned());
         pair.set_value((*value).to_owned());
         pair
@@ -164,7 +282,10 @@ fn labelled(labels: &[(&str, &str)], mut metric: Metric) -> Metric {
 }
 
 /// Prometheus knows floats only; counts stay exact up to 2^53.
-#[allow(clippy::cast_precision_loss, reason = "the exposition format has no integers")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "the exposition format has no integers"
+)]
 fn float(value: u64) -> f64 {
     value as f64
 }

@@ -5,7 +5,7 @@ use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
 
-use crate::engine::socket::SourceMode;
+use crate::routes::SourceMode;
 
 /// Why privileges could not be given up. The kernel refuses none of this; a seccomp profile might.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,9 @@ pub fn reduce(keep: &CapsHashSet) -> Result<(), Error> {
         // The bounding set needs SETPCAP; without it there is nothing to bound that we could have.
         if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
             let bounding = caps::read(None, CapSet::Bounding)?;
-            bounding.difference(&kept).try_for_each(|cap| caps::drop(None, CapSet::Bounding, *cap))?;
+            bounding
+                .difference(&kept)
+                .try_for_each(|cap| caps::drop(None, CapSet::Bounding, *cap))?;
         }
         caps::clear(None, CapSet::Ambient)?;
         caps::set(None, CapSet::Effective, &CapsHashSet::new())?;

@@ -48,7 +48,9 @@ pub struct Trust {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No network at all: nobody could connect, and allowing everybody would fail open.
-    #[error("no peer is listed, so nobody could connect; list the balancers' networks, as in `require: [10.0.0.0/8]`")]
+    #[error(
+        "no peer is listed, so nobody could connect; list the balancers' networks, as in `require: [10.0.0.0/8]`"
+    )]
     Empty,
     /// One network, two rules.
     #[error("{network} is listed under both `{one}` and `{other}`; keep one")]
@@ -65,8 +67,10 @@ pub enum Error {
 impl Trust {
     /// Sorts the networks; refuses an empty list and a network with two rules.
     pub fn new(networks: impl IntoIterator<Item = (IpNet, Rule)>) -> Result<Self, Error> {
-        let mut networks: Vec<_> =
-            networks.into_iter().map(|(net, rule)| (plain(net), rule)).collect();
+        let mut networks: Vec<_> = networks
+            .into_iter()
+            .map(|(net, rule)| (plain(net), rule))
+            .collect();
         networks.sort_by_key(|(net, rule)| (u8::MAX - net.prefix_len(), *net, rule.name()));
         networks.dedup();
         if networks.is_empty() {
@@ -84,18 +88,26 @@ impl Trust {
 
     /// The rule for a peer; None when nobody vouches for it. `ip` must not be IPv4-mapped.
     pub fn rule(&self, ip: IpAddr) -> Option<Rule> {
-        self.networks.iter().find(|(net, _)| net.contains(&ip)).map(|(_, rule)| *rule)
+        self.networks
+            .iter()
+            .find(|(net, _)| net.contains(&ip))
+            .map(|(_, rule)| *rule)
     }
 
     /// The networks of one rule, for the effective configuration.
     pub fn networks(&self, rule: Rule) -> impl Iterator<Item = IpNet> + '_ {
-        self.networks.iter().filter(move |(_, r)| *r == rule).map(|(net, _)| *net)
+        self.networks
+            .iter()
+            .filter(move |(_, r)| *r == rule)
+            .map(|(net, _)| *net)
     }
 }
 
 /// Without host bits, and IPv4-mapped networks as IPv4: peers are compared in that form.
 fn plain(network: IpNet) -> IpNet {
-    let IpNet::V6(v6) = network else { return network.trunc() };
+    let IpNet::V6(v6) = network else {
+        return network.trunc();
+    };
     match v6.addr().to_ipv4_mapped() {
         Some(v4) if v6.prefix_len() >= 96 => {
             IpNet::new_assert(v4.into(), v6.prefix_len() - 96).trunc()
@@ -145,6 +157,10 @@ mod tests {
 
     #[test]
     fn a_mapped_network_means_its_ipv4_network() {
-        check(&[("::ffff:10.0.0.0/104", Rule::Require)], "10.9.9.9", Some(Rule::Require));
+        check(
+            &[("::ffff:10.0.0.0/104", Rule::Require)],
+            "10.9.9.9",
+            Some(Rule::Require),
+        );
     }
 }

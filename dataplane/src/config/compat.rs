@@ -6,8 +6,7 @@
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use super::file::{
-    AccessLog, AccessLogMode, Admin, Drain, File, Header, Limits, Peers, Port, SourceMode,
-    Timeouts,
+    AccessLog, AccessLogMode, Admin, Drain, File, Header, Limits, Peers, Port, SourceMode, Timeouts,
 };
 use super::values::{App, AppAddresses, Listen, Network};
 
@@ -51,8 +50,14 @@ pub fn file(flags: &Flags, subnets: &str) -> Result<File, BadSubnet> {
         name: "tcp".to_owned(),
         port: None,
         listen: Listen::Addresses(vec![flags.listen]),
-        app: Some(App::Addresses(AppAddresses { ipv4: Some(flags.ipv4), ipv6: Some(flags.ipv6) })),
-        peers: Peers { require: networks(subnets)?, ..Peers::default() },
+        app: Some(App::Addresses(AppAddresses {
+            ipv4: Some(flags.ipv4),
+            ipv6: Some(flags.ipv6),
+        })),
+        peers: Peers {
+            require: networks(subnets)?,
+            ..Peers::default()
+        },
         header: Header::default(),
         claims: super::file::Claims::default(),
         timeouts: Timeouts::default(),
@@ -67,9 +72,14 @@ pub fn file(flags: &Flags, subnets: &str) -> Result<File, BadSubnet> {
         version: 1,
         ports: vec![port],
         limits: Limits::default(),
-        access_log: AccessLog { mode, ..AccessLog::default() },
+        access_log: AccessLog {
+            mode,
+            ..AccessLog::default()
+        },
         drain: Drain::default(),
-        admin: Admin { listen: Listen::Addresses(flags.admin.into_iter().collect()) },
+        admin: Admin {
+            listen: Listen::Addresses(flags.admin.into_iter().collect()),
+        },
         source_mode: flags.source_mode,
         mark: flags.mark,
         workers: Some(flags.listeners),
@@ -79,9 +89,10 @@ pub fn file(flags: &Flags, subnets: &str) -> Result<File, BadSubnet> {
 /// A CIDR a line, as in go-mmproxy; empty lines and what follows `#` are passed over, as in its
 /// successor.
 fn networks(text: &str) -> Result<Vec<Network>, BadSubnet> {
-    let lines = text.lines().enumerate().map(|(index, line)| {
-        (index + 1, line.split('#').next().unwrap_or_default().trim())
-    });
+    let lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.split('#').next().unwrap_or_default().trim()));
     lines
         .filter(|(_, line)| !line.is_empty())
         .map(|(line, text)| text.parse().map_err(|message| BadSubnet { line, message }))

@@ -236,25 +236,35 @@ impl Default for Header {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Span(Duration::from_secs(5)), idle: None }
+        Self {
+            connect: Span(Duration::from_secs(5)),
+            idle: None,
+        }
     }
 }
 
 impl Default for AccessLog {
     fn default() -> Self {
-        Self { mode: AccessLogMode::Errors, tlvs: Tlv::DEFAULT.to_vec() }
+        Self {
+            mode: AccessLogMode::Errors,
+            tlvs: Tlv::DEFAULT.to_vec(),
+        }
     }
 }
 
 impl Default for Drain {
     fn default() -> Self {
         // Below Kubernetes' default grace period of 30 s.
-        Self { timeout: Span(Duration::from_secs(25)) }
+        Self {
+            timeout: Span(Duration::from_secs(25)),
+        }
     }
 }
 
 impl Default for Admin {
     fn default() -> Self {
-        Self { listen: Listen::Port(15090) }
+        Self {
+            listen: Listen::Port(15090),
+        }
     }
 }

@@ -17,7 +17,9 @@ impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         humantime::parse_duration(&text).map(Self).map_err(|error| {
-            de::Error::custom(format!("{text:?} is not a duration such as 5s or 500ms: {error}"))
+            de::Error::custom(format!(
+                "{text:?} is not a duration such as 5s or 500ms: {error}"
+            ))
         })
     }
 }
@@ -40,15 +42,17 @@ impl FromStr for Network {
             Ok(address) => Ok(IpNet::from(address)),
             Err(_) => text.parse::<IpNet>(),
         };
-        network.map(Self).map_err(|_| {
-            format!("{text:?} is not a network such as 10.0.0.0/8 or 2001:db8::/32")
-        })
+        network
+            .map(Self)
+            .map_err(|_| format!("{text:?} is not a network such as 10.0.0.0/8 or 2001:db8::/32"))
     }
 }
 
 impl<'de> Deserialize<'de> for Network {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
     }
 }
 
@@ -115,7 +119,10 @@ impl App {
                 ipv4: Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)),
                 ipv6: Some(SocketAddrV6::new(Ipv6Addr::LOCALHOST, port, 0, 0)),
             }),
-            Self::Addresses(AppAddresses { ipv4: None, ipv6: None }) => None,
+            Self::Addresses(AppAddresses {
+                ipv4: None,
+                ipv6: None,
+            }) => None,
             Self::Addresses(AppAddresses { ipv4, ipv6 }) => Some(Apps { ipv4, ipv6 }),
         }
     }

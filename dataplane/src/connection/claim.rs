@@ -85,7 +85,10 @@ pub struct Claims {
 pub fn check(client: Client, claims: &Claims, own: &Own) -> Result<Client, Refusal> {
     let client = plain(client);
     let ip = client.address().ip();
-    for ip in [Some(ip), embedded(ip).map(IpAddr::V4)].into_iter().flatten() {
+    for ip in [Some(ip), embedded(ip).map(IpAddr::V4)]
+        .into_iter()
+        .flatten()
+    {
         check_ip(ip, claims, own)?;
     }
     match client.address().port() {
@@ -114,7 +117,7 @@ fn class_v4(ip: Ipv4Addr, own: &Own) -> Option<Refusal> {
         [169, 254, ..] => Some(Refusal::LinkLocal),
         [224..=239, ..] => Some(Refusal::Multicast),
         [255, 255, 255, 255] => Some(Refusal::Broadcast),
-        [240.., ..] => Some(Refusal::Reserved),
+        [240..=255, ..] => Some(Refusal::Reserved),
         _ if own.broadcasts.contains(&ip) => Some(Refusal::Broadcast),
         _ => None,
     }
@@ -132,7 +135,9 @@ fn class_v6(ip: Ipv6Addr) -> Option<Refusal> {
 
 /// IPv4-compatible addresses (`::a.b.c.d`, RFC 4291 section 2.5.5.1) become IPv4, as mapped ones did.
 fn plain(client: Client) -> Client {
-    let IpAddr::V6(v6) = client.address().ip() else { return client };
+    let IpAddr::V6(v6) = client.address().ip() else {
+        return client;
+    };
     match v6.octets() {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] if a != 0 || b != 0 => {
             Client::new((Ipv4Addr::new(a, b, c, d), client.address().port()).into())
@@ -166,9 +171,16 @@ mod tests {
 
     #[track_caller]
     fn check_one(client: &str, want: Result<&str, Refusal>) {
-        let claims = Claims { refuse: vec!["192.0.2.0/24".parse().unwrap()], port_zero: false };
+        let claims = Claims {
+            refuse: vec!["192.0.2.0/24".parse().unwrap()],
+            port_zero: false,
+        };
         let got = check(Client::new(client.parse().unwrap()), &claims, &own());
-        assert_eq!(got.map(|c| c.to_string()), want.map(str::to_owned), "{client}");
+        assert_eq!(
+            got.map(|c| c.to_string()),
+            want.map(str::to_owned),
+            "{client}"
+        );
     }
 
     #[test]
@@ -216,7 +228,10 @@ mod tests {
 
     #[test]
     fn port_zero_is_dialled_for_when_configured() {
-        let claims = Claims { refuse: vec![], port_zero: true };
+        let claims = Claims {
+            refuse: vec![],
+            port_zero: true,
+        };
         let client = Client::new("203.0.113.7:0".parse().unwrap());
         assert_eq!(check(client, &claims, &own()), Ok(client));
     }

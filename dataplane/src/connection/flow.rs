@@ -47,7 +47,12 @@ pub struct Flow {
 impl Flow {
     /// A direction of which `held` bytes have been read already: what followed the header.
     pub fn new(held: u32) -> Self {
-        Self { state: State::Open, source_blocked: false, sink_blocked: false, held }
+        Self {
+            state: State::Open,
+            source_blocked: false,
+            sink_blocked: false,
+            held,
+        }
     }
 
     /// What to do next.
@@ -158,6 +163,9 @@ mod tests {
     fn a_broken_flow_is_over_and_holds_nothing() {
         let mut flow = Flow::new(9);
         flow.broke();
-        assert_eq!((flow.step(), flow.held(), flow.is_broken()), (Step::Done, 0, true));
+        assert_eq!(
+            (flow.step(), flow.held(), flow.is_broken()),
+            (Step::Done, 0, true)
+        );
     }
 }

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use proxyunwrap_header::{self as header, Endpoints, Header, Progress, Resemblance, Rules, Version};
+use proxyunwrap_header::{
+    self as header, Endpoints, Header, Progress, Resemblance, Rules, Version,
+};
 
 use super::claim::{self, Claims, Own};
 use super::outcome::{HeaderError, Outcome};
@@ -55,14 +57,12 @@ pub enum Decision {
 }
 
 /// Decides from every byte received so far. `rule` is the one for this peer.
-pub fn decide(
-    rule: Rule,
-    peer: Peer,
-    bytes: &[u8],
-    policy: &HeaderPolicy,
-    own: &Own,
-) -> Decision {
-    let as_peer = Decision::Dial { client: peer.into(), skip: 0, version: None };
+pub fn decide(rule: Rule, peer: Peer, bytes: &[u8], policy: &HeaderPolicy, own: &Own) -> Decision {
+    let as_peer = Decision::Dial {
+        client: peer.into(),
+        skip: 0,
+        version: None,
+    };
     match (rule, header::resembles(bytes)) {
         (Rule::Pass, _) => as_peer,
         (Rule::Forbid | Rule::Optional, Resemblance::No) => as_peer,
@@ -94,11 +94,19 @@ fn dial(header: &Header<'_>, peer: Peer, policy: &HeaderPolicy, own: &Own) -> De
             return Decision::Refuse(outcome, version);
         }
         Endpoints::Local | Endpoints::Unknown(_) => {
-            return Decision::Dial { client: peer.into(), skip, version };
+            return Decision::Dial {
+                client: peer.into(),
+                skip,
+                version,
+            };
         }
     };
     match claim::check(claimed, &policy.claims, own) {
-        Ok(client) => Decision::Dial { client, skip, version },
+        Ok(client) => Decision::Dial {
+            client,
+            skip,
+            version,
+        },
         Err(refusal) => Decision::Refuse(Outcome::RefusedClient(refusal), version),
     }
 }

@@ -50,8 +50,12 @@ pub enum Step {
 
 impl Step {
     /// Every step, for the metric's labels.
-    pub const ALL: [Self; 4] =
-        [Self::AsClient, Self::OtherLoopback, Self::EphemeralPort, Self::Unspoofed];
+    pub const ALL: [Self; 4] = [
+        Self::AsClient,
+        Self::OtherLoopback,
+        Self::EphemeralPort,
+        Self::Unspoofed,
+    ];
 
     /// Value of the `step` label of `dials_total`.
     pub fn label(self) -> &'static str {
@@ -119,16 +123,32 @@ impl Ladder {
             (IpAddr::V4(_), None, Some(v6)) => mapped_way(v6),
             (IpAddr::V6(_), _, Some(v6)) => v6.into(),
             (IpAddr::V6(_), Some(v4), None) if missing == MissingFamily::Unspoofed => {
-                return Ok(Self { client, app: v4.into(), current: unspoofed(v4) });
+                return Ok(Self {
+                    client,
+                    app: v4.into(),
+                    current: unspoofed(v4),
+                });
             }
             _ => return Err(DialError::NoFamily),
         };
-        let step = if source.port() == 0 { Step::EphemeralPort } else { Step::AsClient };
-        let current = Attempt { source: Some(source), destination, step };
+        let step = if source.port() == 0 {
+            Step::EphemeralPort
+        } else {
+            Step::AsClient
+        };
+        let current = Attempt {
+            source: Some(source),
+            destination,
+            step,
+        };
         match source == destination {
             // TCP would connect the socket to itself.
             true => Err(DialError::TupleTaken),
-            false => Ok(Self { client, app: destination, current }),
+            false => Ok(Self {
+                client,
+                app: destination,
+                current,
+            }),
         }
     }
 
@@ -155,7 +175,9 @@ impl Ladder {
 
     /// The next other loopback address, or the ephemeral port when there is none.
     fn other_loopback(&self) -> Attempt {
-        let SocketAddr::V4(to) = self.current.destination else { return self.ephemeral() };
+        let SocketAddr::V4(to) = self.current.destination else {
+            return self.ephemeral();
+        };
         match to.ip().octets() {
             [127, a, b, last] if last < LAST_LOOPBACK => Attempt {
                 destination: (Ipv4Addr::new(127, a, b, last + 1), to.port()).into(),
@@ -187,7 +209,11 @@ fn mapped_way(app: SocketAddrV6) -> SocketAddr {
 }
 
 fn unspoofed(app: SocketAddrV4) -> Attempt {
-    Attempt { source: None, destination: app.into(), step: Step::Unspoofed }
+    Attempt {
+        source: None,
+        destination: app.into(),
+        step: Step::Unspoofed,
+    }
 }
 
 fn dial_error(call: Call, errno: Errno) -> DialError {

@@ -119,14 +119,22 @@ impl Outcome {
     /// Whether an errors-only access log has a line for it. Health checks and resets are everyday
     /// traffic; an untrusted peer is counted, not shouted.
     pub fn is_error(self) -> bool {
-        matches!(self, Self::BadHeader(_) | Self::RefusedClient(_) | Self::DialFailed(_))
+        matches!(
+            self,
+            Self::BadHeader(_) | Self::RefusedClient(_) | Self::DialFailed(_)
+        )
     }
 }
 
 impl HeaderError {
     /// The errors that are not the parser's.
-    pub const OURS: [Self; 5] =
-        [Self::TimedOut, Self::Truncated, Self::Forbidden, Self::WithoutClient, Self::Evicted];
+    pub const OURS: [Self; 5] = [
+        Self::TimedOut,
+        Self::Truncated,
+        Self::Forbidden,
+        Self::WithoutClient,
+        Self::Evicted,
+    ];
 
     /// Value of the `reason` label of `header_errors_total`.
     pub fn reason(self) -> &'static str {
@@ -142,7 +150,10 @@ impl HeaderError {
 
     /// Every error, the parser's first: the order of the counters.
     pub fn all() -> impl Iterator<Item = Self> {
-        Invalid::ALL.iter().map(|invalid| Self::Invalid(*invalid)).chain(Self::OURS)
+        Invalid::ALL
+            .iter()
+            .map(|invalid| Self::Invalid(*invalid))
+            .chain(Self::OURS)
     }
 }
 

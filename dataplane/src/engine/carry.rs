@@ -1,6 +1,5 @@
 //! Carries out one connection's commands on its sockets.
 
-use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -103,7 +102,10 @@ impl Carried {
 
     /// Asks for the events of the peer's socket.
     pub(super) fn register(&self, epoll: &Epoll) -> Result<(), Errno> {
-        epoll.add(&self.peer, EpollEvent::new(INTEREST, self.key.token(Side::Peer)))
+        epoll.add(
+            &self.peer,
+            EpollEvent::new(INTEREST, self.key.token(Side::Peer)),
+        )
     }
 
     /// Takes note of an event.
@@ -208,11 +210,16 @@ impl Carried {
             Err(errno) => return self.logic.dial_failed(Call::Connect, errno),
         };
         self.logic.dialed(local, &self.live.port.policy, now);
-        let took = self.decided.map(|decided| decided.elapsed()).unwrap_or_default();
+        let took = self
+            .decided
+            .map(|decided| decided.elapsed())
+            .unwrap_or_default();
         if let Some(attempt) = self.logic.dialled() {
             counters.record_dial(attempt.step, took);
             let v6_only = self.live.port.policy.apps.ipv4.is_none();
-            counters.mapped_dials.add(u64::from(v6_only && attempt.destination.is_ipv4()));
+            counters
+                .mapped_dials
+                .add(u64::from(v6_only && attempt.destination.is_ipv4()));
         }
     }
 
@@ -237,7 +244,10 @@ impl Carried {
         let size = &mut self.read_size[way as usize];
         match written {
             Some(written) if written < n => {
-                self.held[way as usize] = Held { bytes: scratch[written..n].to_vec(), start: 0 };
+                self.held[way as usize] = Held {
+                    bytes: scratch[written..n].to_vec(),
+                    start: 0,
+                };
                 *size = READ_MIN;
             }
             Some(_) if n == *size => *size = (*size * 2).min(READ_MAX),
@@ -266,7 +276,8 @@ impl Carried {
             }
         };
         if written > 0 {
-            self.logic.wrote(way, count(written), &self.live.port.policy, now);
+            self.logic
+                .wrote(way, count(written), &self.live.port.policy, now);
             counters.record_relayed(way, written);
         }
         if written < bytes.len() {

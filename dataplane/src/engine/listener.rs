@@ -60,7 +60,9 @@ impl Worker {
             if self.listeners.paused.is_some() || !self.make_room() {
                 return;
             }
-            let Some(Some(listener)) = self.listeners.open.get(index) else { return };
+            let Some(Some(listener)) = self.listeners.open.get(index) else {
+                return;
+            };
             let live = Rc::clone(&listener.live);
             match sys::accept(&listener.fd) {
                 Ok((socket, from)) => self.take_in(live, socket, Peer::new(from)),
@@ -113,14 +115,18 @@ impl Worker {
 
     fn pause(&mut self, reason: Pause) {
         self.parts.counters.record_pause(reason);
-        self.listeners.paused =
-            Some(Paused { until: self.now + REST, open: self.connections.len() });
+        self.listeners.paused = Some(Paused {
+            until: self.now + REST,
+            open: self.connections.len(),
+        });
         self.want_events(EpollFlags::empty());
     }
 
     /// Ends a pause when a connection has closed or its time is up.
     pub(super) fn resume_accepting(&mut self) {
-        let Some(paused) = self.listeners.paused else { return };
+        let Some(paused) = self.listeners.paused else {
+            return;
+        };
         if self.connections.len() < paused.open || self.now >= paused.until {
             self.listeners.paused = None;
             self.want_events(EpollFlags::EPOLLIN);
@@ -141,7 +147,9 @@ impl Worker {
     /// what waits at them was accepted.
     pub(super) fn retain_listeners(&mut self, wanted: &[(SocketAddr, Rc<LivePort>)]) {
         for index in 0..self.listeners.open.len() {
-            let Some(Some(listener)) = self.listeners.open.get_mut(index) else { continue };
+            let Some(Some(listener)) = self.listeners.open.get_mut(index) else {
+                continue;
+            };
             let address = listener.address;
             match wanted.iter().find(|(at, _)| *at == address) {
                 Some((_, live)) => listener.live = Rc::clone(live),
@@ -157,14 +165,20 @@ impl Worker {
         fd: OwnedFd,
         wanted: &[(SocketAddr, Rc<LivePort>)],
     ) {
-        let Some((_, live)) = wanted.iter().find(|(at, _)| *at == address) else { return };
+        let Some((_, live)) = wanted.iter().find(|(at, _)| *at == address) else {
+            return;
+        };
         let index = self.listeners.open.iter().position(Option::is_none);
         let index = index.unwrap_or(self.listeners.open.len());
         let event = EpollEvent::new(EpollFlags::EPOLLIN, LISTENER | index as u64);
         if let Err(errno) = self.epoll.add(&fd, event) {
             return tracing::error!(%address, %errno, "could not watch a listener");
         }
-        let listener = Some(Listener { address, fd, live: Rc::clone(live) });
+        let listener = Some(Listener {
+            address,
+            fd,
+            live: Rc::clone(live),
+        });
         match self.listeners.open.get_mut(index) {
             Some(place) => *place = listener,
             None => self.listeners.open.push(listener),
@@ -180,7 +194,9 @@ impl Worker {
 
     /// Closing a listener resets what waits in its backlog, so that is accepted first.
     fn end_listener(&mut self, index: usize) {
-        let Some(place) = self.listeners.open.get_mut(index) else { return };
+        let Some(place) = self.listeners.open.get_mut(index) else {
+            return;
+        };
         let Some(listener) = place.take() else { return };
         for _ in 0..socket::BACKLOG {
             match sys::accept(&listener.fd) {

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrLike, SockaddrStorage, bind, connect,
-    getsockname, setsockopt, socket, sockopt,
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, getsockname,
+    setsockopt, socket, sockopt,
 };
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
 use crate::connection::ladder::{Attempt, Call};
+use crate::routes::SourceMode;
 
 /// Connections the kernel holds for us while we are busy or at the limit; it takes the smaller of
 /// this and net.core.somaxconn.
@@ -20,16 +21,6 @@ pub(super) const BACKLOG: i32 = 4096;
 
 /// Probes after three minutes of silence, as ztunnel does: dead peers are noticed in six minutes.
 const KEEPALIVE: Duration = Duration::from_secs(180);
-
-/// How a source that is not ours is bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceMode {
-    /// Every address is local in this namespace (`init`): no capability, no socket option.
-    Routed,
-    /// `IP_TRANSPARENT`, which needs CAP_NET_RAW or CAP_NET_ADMIN.
-    Transparent,
-}
 
 /// What every dial has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +45,11 @@ pub struct Dialled {
 /// # Errors
 /// Those of socket(2), bind(2) and listen(2).
 pub fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), None)?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM.nonblocking(),
+        None,
+    )?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     if address.is_ipv6() {
@@ -85,9 +80,18 @@ pub fn dial(attempt: &Attempt, dialling: Dialling) -> Result<Dialled, (Call, Err
         bind(socket.as_raw_fd(), &SockaddrStorage::from(source))
             .map_err(|errno| (Call::Bind, errno))?;
     }
-    match connect(socket.as_raw_fd(), &SockaddrStorage::from(attempt.destination)) {
-        Ok(()) => Ok(Dialled { socket, connected: true }),
-        Err(Errno::EINPROGRESS) => Ok(Dialled { socket, connected: false }),
+    match connect(
+        socket.as_raw_fd(),
+        &SockaddrStorage::from(attempt.destination),
+    ) {
+        Ok(()) => Ok(Dialled {
+            socket,
+            connected: true,
+        }),
+        Err(Errno::EINPROGRESS) => Ok(Dialled {
+            socket,
+            connected: false,
+        }),
         Err(errno) => Err((Call::Connect, errno)),
     }
 }
@@ -118,7 +122,9 @@ fn options(socket: &OwnedFd, attempt: &Attempt, dialling: Dialling) -> io::Resul
     if dialling.mark != 0 {
         socket_ref.set_mark(dialling.mark)?;
     }
-    let Some(source) = attempt.source else { return Ok(()) };
+    let Some(source) = attempt.source else {
+        return Ok(());
+    };
     // bind() then passes over our own sockets in TIME_WAIT; connect() still checks the tuple.
     socket_ref.set_reuse_address(true)?;
     if source.port() == 0 {
@@ -133,10 +139,14 @@ fn options(socket: &OwnedFd, attempt: &Attempt, dialling: Dialling) -> io::Resul
 }
 
 fn keep_alive(socket: &SockRef<'_>) -> io::Result<()> {
-    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 9);
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE)
+        .with_interval(KEEPALIVE / 9);
     socket.set_tcp_keepalive(&keepalive)
 }
 
 fn errno_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::UnknownErrno, Errno::from_raw)
+    error
+        .raw_os_error()
+        .map_or(Errno::UnknownErrno, Errno::from_raw)
 }

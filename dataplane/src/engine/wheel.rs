@@ -14,7 +14,7 @@ const SLOTS: u64 = 1024;
 
 /// Keys by the time they come up.
 #[derive(Debug)]
-pub struct Wheel<K> {
+pub(super) struct Wheel<K> {
     slots: Vec<Vec<K>>,
     /// Every slot before this one has been emptied.
     next: u64,
@@ -24,20 +24,24 @@ pub struct Wheel<K> {
 
 impl<K> Wheel<K> {
     /// An empty wheel that starts at `now`.
-    pub fn new(now: Tick) -> Self {
+    pub(super) fn new(now: Tick) -> Self {
         let slots = (0..SLOTS).map(|_| Vec::new()).collect();
-        Self { slots, next: now / SLOT, len: 0 }
+        Self {
+            slots,
+            next: now / SLOT,
+            len: 0,
+        }
     }
 
     /// `key` comes up at `deadline`, or at the wheel's horizon if that is sooner.
-    pub fn insert(&mut self, key: K, deadline: Tick) {
+    pub(super) fn insert(&mut self, key: K, deadline: Tick) {
         let slot = (deadline / SLOT + 1).clamp(self.next, self.next + SLOTS - 1);
         self.slots[place(slot)].push(key);
         self.len += 1;
     }
 
     /// Milliseconds until there may be something to take; None when the wheel is empty.
-    pub fn wait(&self, now: Tick) -> Option<Tick> {
+    pub(super) fn wait(&self, now: Tick) -> Option<Tick> {
         if self.len == 0 {
             return None;
         }
@@ -46,7 +50,7 @@ impl<K> Wheel<K> {
     }
 
     /// Takes every key whose slot has passed. The caller puts back those whose deadline has moved.
-    pub fn take(&mut self, now: Tick, due: &mut Vec<K>) {
+    pub(super) fn take(&mut self, now: Tick, due: &mut Vec<K>) {
         let end = now / SLOT + 1;
         let last = end.min(self.next + SLOTS);
         for slot in self.next..last {

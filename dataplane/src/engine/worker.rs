@@ -14,7 +14,7 @@ use slab::Slab;
 use super::carry::{Carried, LivePort, Turn};
 use super::listener::Listeners;
 use super::wheel::Wheel;
-use super::{Limits, Mailbox, Order, Setup};
+use super::{Limits, Mailbox, Opened, Order, Setup};
 use crate::access_log::AccessLog;
 use crate::config::file::AccessLogMode;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
@@ -60,7 +60,8 @@ pub(super) struct Parts {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) counters: Arc<Counters>,
     pub(super) log: AccessLog,
-    pub(super) done: tokio::sync::mpsc::Sender<()>,
+    /// Goes with the worker: whoever waits for all of them notices.
+    pub(super) _done: tokio::sync::mpsc::Sender<()>,
     pub(super) epoch: Instant,
 }
 
@@ -98,13 +99,19 @@ pub(super) fn run(parts: Parts) {
 impl Worker {
     fn new(parts: Parts) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(parts.mailbox.wake.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, MAILBOX))?;
+        epoll.add(
+            parts.mailbox.wake.as_fd(),
+            EpollEvent::new(EpollFlags::EPOLLIN, MAILBOX),
+        )?;
         Ok(Self {
             parts,
             epoll,
             listeners: Listeners::default(),
             connections: Slab::new(),
-            limits: Limits { open: 0, pending: 0 },
+            limits: Limits {
+                open: 0,
+                pending: 0,
+            },
             waiting: VecDeque::new(),
             again: VecDeque::new(),
             deadlines: Wheel::new(0),
@@ -149,7 +156,10 @@ impl Worker {
             return EpollTimeout::ZERO;
         }
         let deadline = self.deadlines.wait(self.now);
-        let resume = self.listeners.resume_at().map(|at| at.saturating_sub(self.now).max(1));
+        let resume = self
+            .listeners
+            .resume_at()
+            .map(|at| at.saturating_sub(self.now).max(1));
         let wait = [deadline, resume].into_iter().flatten().min();
         let millis = wait.map(|wait| i32::try_from(wait).unwrap_or(i32::MAX));
         millis.map_or(EpollTimeout::NONE, |wait| {
@@ -159,7 +169,11 @@ impl Worker {
 
     fn handle(&mut self, token: u64, flags: EpollFlags) {
         if token == MAILBOX {
-            self.parts.mailbox.take().into_iter().for_each(|order| self.obey(order));
+            self.parts
+                .mailbox
+                .take()
+                .into_iter()
+                .for_each(|order| self.obey(order));
         } else if token & LISTENER != 0 {
             self.accept_from(usize::try_from(token & !LISTENER).unwrap_or(usize::MAX));
         } else {
@@ -170,8 +184,14 @@ impl Worker {
     /// An event of one side of a connection.
     fn wake(&mut self, token: u64, flags: EpollFlags) {
         let index = u32::try_from(token & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-        let side = if token & APP_SIDE == 0 { Side::Peer } else { Side::App };
-        let Some(carried) = self.connections.get_mut(index as usize) else { return };
+        let side = if token & APP_SIDE == 0 {
+            Side::Peer
+        } else {
+            Side::App
+        };
+        let Some(carried) = self.connections.get_mut(index as usize) else {
+            return;
+        };
         let key = carried.key;
         if key.token(side) != token {
             return;
@@ -182,12 +202,19 @@ impl Worker {
 
     /// Takes a connection as far as it goes, or to the end of its turn.
     pub(super) fn advance(&mut self, key: Key) {
-        let Some(carried) = self.connections.get_mut(key.index as usize) else { return };
+        let Some(carried) = self.connections.get_mut(key.index as usize) else {
+            return;
+        };
         if carried.key != key {
             return;
         }
         let (was_pending, deadline) = (carried.logic.is_pending(), carried.logic.deadline());
-        let turn = carried.advance(&self.epoll, &self.parts.counters, &mut self.scratch, self.now);
+        let turn = carried.advance(
+            &self.epoll,
+            &self.parts.counters,
+            &mut self.scratch,
+            self.now,
+        );
         let is_pending = carried.logic.is_pending();
         match carried.logic.deadline() {
             // A later deadline is found out when the old one comes up.
@@ -210,7 +237,10 @@ impl Worker {
         self.generation = self.generation.wrapping_add(1) & (u32::MAX >> 2);
         let entry = self.connections.vacant_entry();
         let index = u32::try_from(entry.key()).expect("fewer connections than descriptors");
-        let key = Key { index, generation: self.generation };
+        let key = Key {
+            index,
+            generation: self.generation,
+        };
         let carried = make(key);
         if let Err(errno) = carried.register(&self.epoll) {
             tracing::debug!(%errno, "could not watch a connection");
@@ -225,7 +255,11 @@ impl Worker {
             self.waiting.push_back(key);
         }
         self.parts.counters.open.set(self.connections.len());
-        while self.waiting.front().is_some_and(|key| !self.is_waiting(*key)) {
+        while self
+            .waiting
+            .front()
+            .is_some_and(|key| !self.is_waiting(*key))
+        {
             self.waiting.pop_front();
         }
         self.advance(key);
@@ -253,7 +287,9 @@ impl Worker {
     }
 
     fn cut(&mut self, key: Key, outcome: Outcome) {
-        let Some(carried) = self.connections.get_mut(key.index as usize) else { return };
+        let Some(carried) = self.connections.get_mut(key.index as usize) else {
+            return;
+        };
         if carried.logic.is_pending() {
             self.pending -= 1;
         }
@@ -265,7 +301,9 @@ impl Worker {
         let mut due = Vec::new();
         self.deadlines.take(self.now, &mut due);
         for key in due {
-            let Some(carried) = self.connections.get_mut(key.index as usize) else { continue };
+            let Some(carried) = self.connections.get_mut(key.index as usize) else {
+                continue;
+            };
             match carried.logic.deadline() {
                 _ if carried.key != key => {}
                 None => {}
@@ -283,9 +321,13 @@ impl Worker {
 
     /// Closes the sockets, counts the outcome, and logs it if that is wanted.
     fn close(&mut self, key: Key, outcome: Outcome) {
-        let Some(carried) = self.connections.try_remove(key.index as usize) else { return };
+        let Some(carried) = self.connections.try_remove(key.index as usize) else {
+            return;
+        };
         self.parts.counters.open.set(self.connections.len());
-        self.parts.counters.record_end(carried.logic.version(), outcome);
+        self.parts
+            .counters
+            .record_end(carried.logic.version(), outcome);
         if is_logged(carried.live.setup.log, outcome) {
             let lost = !self.parts.log.record(carried.record(outcome, self.now));
             self.parts.counters.log_lost.add(u64::from(lost));
@@ -307,16 +349,22 @@ impl Worker {
                 }
             }
             Order::List(answer) => {
-                let open = self.connections.iter().map(|(_, carried)| carried.open(self.now));
+                let open = self
+                    .connections
+                    .iter()
+                    .map(|(_, carried)| carried.open(self.now));
                 let _ = answer.send(open.collect());
             }
         }
     }
 
-    fn set_up(&mut self, setup: &Arc<Setup>, added: Vec<(std::net::SocketAddr, std::os::fd::OwnedFd)>) {
+    fn set_up(&mut self, setup: &Arc<Setup>, added: Opened) {
         self.limits = setup.limits;
         let live = |port: &Arc<crate::config::Port>| {
-            Rc::new(LivePort { port: Arc::clone(port), setup: Arc::clone(setup) })
+            Rc::new(LivePort {
+                port: Arc::clone(port),
+                setup: Arc::clone(setup),
+            })
         };
         let wanted: Vec<_> = setup
             .ports
@@ -333,7 +381,10 @@ impl Worker {
     }
 
     fn keys(&self) -> Vec<Key> {
-        self.connections.iter().map(|(_, carried)| carried.key).collect()
+        self.connections
+            .iter()
+            .map(|(_, carried)| carried.key)
+            .collect()
     }
 }
 

@@ -1,7 +1,10 @@
 use super::*;
 
 fn apps(ipv4: Option<&str>, ipv6: Option<&str>) -> Apps {
-    Apps { ipv4: ipv4.map(|a| a.parse().unwrap()), ipv6: ipv6.map(|a| a.parse().unwrap()) }
+    Apps {
+        ipv4: ipv4.map(|a| a.parse().unwrap()),
+        ipv6: ipv6.map(|a| a.parse().unwrap()),
+    }
 }
 
 fn client(address: &str) -> Client {
@@ -15,15 +18,26 @@ fn ladder(from: &str, apps: &Apps) -> Ladder {
 #[track_caller]
 fn check(ladder: &Ladder, want: &str) {
     let attempt = ladder.attempt();
-    let source = attempt.source.map_or_else(|| "-".to_owned(), |s| s.to_string());
-    assert_eq!(format!("{source} {} {}", attempt.destination, attempt.step.label()), want);
+    let source = attempt
+        .source
+        .map_or_else(|| "-".to_owned(), |s| s.to_string());
+    assert_eq!(
+        format!("{source} {} {}", attempt.destination, attempt.step.label()),
+        want
+    );
 }
 
 #[test]
 fn the_first_attempt_keeps_address_and_port() {
     let both = apps(Some("127.0.0.1:8080"), Some("[::1]:8080"));
-    check(&ladder("203.0.113.7:51000", &both), "203.0.113.7:51000 127.0.0.1:8080 as_client");
-    check(&ladder("[2001:db8::7]:51000", &both), "[2001:db8::7]:51000 [::1]:8080 as_client");
+    check(
+        &ladder("203.0.113.7:51000", &both),
+        "203.0.113.7:51000 127.0.0.1:8080 as_client",
+    );
+    check(
+        &ladder("[2001:db8::7]:51000", &both),
+        "[2001:db8::7]:51000 [::1]:8080 as_client",
+    );
 }
 
 #[test]
@@ -31,7 +45,10 @@ fn a_taken_tuple_goes_over_other_loopback_addresses_to_an_ephemeral_port() {
     let mut ladder = ladder("203.0.113.7:51000", &apps(Some("127.0.0.1:8080"), None));
     for last in 2..=4 {
         ladder.failed(Call::Connect, Errno::EADDRNOTAVAIL).unwrap();
-        check(&ladder, &format!("203.0.113.7:51000 127.0.0.{last}:8080 other_loopback"));
+        check(
+            &ladder,
+            &format!("203.0.113.7:51000 127.0.0.{last}:8080 other_loopback"),
+        );
     }
     ladder.failed(Call::Connect, Errno::EADDRNOTAVAIL).unwrap();
     check(&ladder, "203.0.113.7:0 127.0.0.1:8080 ephemeral_port");
@@ -64,19 +81,28 @@ fn a_port_that_a_listener_owns_is_replaced_at_once() {
 #[test]
 fn a_missing_route_never_leads_to_another_source() {
     let mut ladder = ladder("203.0.113.7:51000", &apps(Some("127.0.0.1:8080"), None));
-    assert_eq!(ladder.failed(Call::Bind, Errno::EADDRNOTAVAIL), Err(DialError::NoRoute));
+    assert_eq!(
+        ladder.failed(Call::Bind, Errno::EADDRNOTAVAIL),
+        Err(DialError::NoRoute)
+    );
 }
 
 #[test]
 fn an_absent_app_is_not_tried_elsewhere() {
     let mut ladder = ladder("203.0.113.7:51000", &apps(Some("127.0.0.1:8080"), None));
-    assert_eq!(ladder.failed(Call::Connect, Errno::ECONNREFUSED), Err(DialError::Refused));
+    assert_eq!(
+        ladder.failed(Call::Connect, Errno::ECONNREFUSED),
+        Err(DialError::Refused)
+    );
 }
 
 #[test]
 fn an_ipv4_client_reaches_an_ipv6_app_over_ipv4_loopback() {
     let only_v6 = apps(None, Some("[::1]:8080"));
-    check(&ladder("203.0.113.7:51000", &only_v6), "203.0.113.7:51000 127.0.0.1:8080 as_client");
+    check(
+        &ladder("203.0.113.7:51000", &only_v6),
+        "203.0.113.7:51000 127.0.0.1:8080 as_client",
+    );
 }
 
 #[test]
@@ -92,7 +118,10 @@ fn an_ipv6_client_of_an_ipv4_app_is_refused_or_unspoofed() {
 #[test]
 fn a_machine_without_ipv6_is_an_outcome() {
     let mut ladder = ladder("[2001:db8::7]:51000", &apps(None, Some("[::1]:8080")));
-    assert_eq!(ladder.failed(Call::Socket, Errno::EAFNOSUPPORT), Err(DialError::NoFamily));
+    assert_eq!(
+        ladder.failed(Call::Socket, Errno::EAFNOSUPPORT),
+        Err(DialError::NoFamily)
+    );
 }
 
 #[test]
