@@ -42,15 +42,19 @@ is_installed() {
 
 # invoke-rc.d asks this file before it starts anything; 101 means no. One that is there comes back.
 forbid_starting_services() {
-  local kept="$POLICY.proxyunwrap"
   if [[ -e $POLICY ]]; then
-    mv "$POLICY" "$kept"
-    trap "mv '$kept' '$POLICY'" EXIT
-  else
-    trap "rm -f '$POLICY'" EXIT
+    mv "$POLICY" "$POLICY.proxyunwrap"
   fi
+  trap allow_starting_services EXIT
   printf '#!/bin/sh\nexit 101\n' >"$POLICY"
   chmod 755 "$POLICY"
+}
+
+allow_starting_services() {
+  rm -f "$POLICY"
+  if [[ -e $POLICY.proxyunwrap ]]; then
+    mv "$POLICY.proxyunwrap" "$POLICY"
+  fi
 }
 
 install_quietly() {
