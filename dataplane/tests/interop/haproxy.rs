@@ -1,9 +1,11 @@
 //! HAProxy as the balancer.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use crate::support::lab::{FRONT4, FRONT6, Lab, POD4, POD6};
 use crate::support::process::{Folder, Process};
+use crate::support::wait;
 
 /// A running HAProxy; its log is its output.
 pub struct Haproxy {
@@ -38,9 +40,13 @@ impl Haproxy {
         }
     }
 
-    /// Its log: a line a connection, at the end, beginning with the client's address and port.
-    pub fn log(&self) -> String {
-        self.process.output()
+    /// Waits for a text in its log: a line a connection, at the end, beginning with the client's
+    /// `address:port`, and a line for each change of a health check.
+    #[track_caller]
+    pub fn logged(&self, text: &str) {
+        let what = format!("haproxy's log says {text:?}");
+        let found = || self.process.output().contains(text).then_some(());
+        wait::until(&what, Duration::from_secs(5), found);
     }
 }
 

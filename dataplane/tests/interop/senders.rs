@@ -93,6 +93,19 @@ fn haproxy_tls_facts_reach_the_access_log() {
     assert_eq!(tlvs["unique_id"], "id-192.0.2.7-41004", "{line}");
 }
 
+/// Its checks carry a `LOCAL` header: no client, and yet a connection to the app.
+#[test]
+fn haproxy_health_check_reaches_the_app_and_passes() {
+    let site = Site::new("ha-check");
+    let binds =
+        haproxy::bind(FRONT4, 80) + "\n    option httpchk GET /\n    option log-health-checks";
+    let options = "send-proxy-v2 check check-send-proxy inter 100ms";
+    let section = haproxy::listen("four", &binds, POD4, 80, options);
+    let haproxy = Haproxy::with(&site.lab, &section, &[SocketAddr::new(FRONT4, 80)]);
+    haproxy.logged("succeeded, reason: Layer7 check passed, code: 200");
+    site.client_is_seen(SocketAddr::new(CLIENT4, 41_007), FRONT4);
+}
+
 #[test]
 fn nginx_stream_shows_the_app_its_client() {
     let site = Site::new("nginx-v1");

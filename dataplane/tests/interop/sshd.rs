@@ -1,8 +1,8 @@
 //! OpenSSH's server with Debian's own configuration; keys and log are the test's.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::support::namespace::Namespace;
@@ -54,6 +54,16 @@ impl Sshd {
     /// Logs in with a real client and returns the session's `SSH_CONNECTION`.
     #[track_caller]
     pub fn log_in(&self, client: &Namespace, to: IpAddr) -> String {
+        let connection = self.run(client, to, "echo $SSH_CONNECTION", b"");
+        String::from_utf8(connection).expect("it is addresses and ports")
+    }
+
+    /// Runs a command in a session, and returns what it answers to `input`.
+    #[track_caller]
+    pub fn run(&self, client: &Namespace, to: IpAddr, remote: &str, input: &[u8]) -> Vec<u8> {
+        let file = self.folder.path().join("input");
+        fs::write(&file, input).expect("the temporary folder is writable");
+        let input = File::open(file).expect("it was written");
         let mut command = client.command("ssh");
         command.args([
             "-F",
@@ -70,16 +80,14 @@ impl Sshd {
             "ConnectTimeout=10",
         ]);
         command.arg("-i").arg(self.folder.path().join("user"));
-        command
-            .arg(format!("root@{to}"))
-            .arg("echo $SSH_CONNECTION");
-        let output = command.stdin(Stdio::null()).output().expect("ssh starts");
+        command.arg(format!("root@{to}")).arg(remote);
+        let output = command.stdin(input).output().expect("ssh starts");
         assert!(
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        String::from_utf8(output.stdout).expect("it is an address")
+        output.stdout
     }
 
     #[track_caller]
