@@ -1,0 +1,210 @@
+//! A worker's listeners: accept, limit, and a pause when there is no room.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{EpollEvent, EpollFlags};
+
+use super::carry::{Carried, LivePort};
+use super::socket;
+use super::worker::{LISTENER, Worker};
+use crate::address::Peer;
+use crate::connection::outcome::Outcome;
+use crate::connection::{Connection, Tick};
+use crate::counters::Pause;
+use crate::sys;
+use crate::trust::Rule;
+
+/// Connections accepted from one listener before others get their turn.
+const TURN: usize = 64;
+
+/// How long accepting rests when descriptors or memory have run out; a closed connection ends it.
+const REST: Tick = 100;
+
+/// The listeners of one worker.
+#[derive(Default)]
+pub(super) struct Listeners {
+    open: Vec<Option<Listener>>,
+    /// Set while nothing is accepted.
+    paused: Option<Paused>,
+}
+
+#[derive(Clone, Copy)]
+struct Paused {
+    /// Look again at this time, even if nothing was closed.
+    until: Tick,
+    /// Connections that were open when the pause began.
+    open: usize,
+}
+
+struct Listener {
+    address: SocketAddr,
+    fd: OwnedFd,
+    live: Rc<LivePort>,
+}
+
+impl Listeners {
+    /// When a pause is to be looked at again.
+    pub(super) fn resume_at(&self) -> Option<Tick> {
+        self.paused.map(|paused| paused.until)
+    }
+}
+
+impl Worker {
+    /// Accepts what waits at a listener, up to a turn's worth.
+    pub(super) fn accept_from(&mut self, index: usize) {
+        for _ in 0..TURN {
+            if self.listeners.paused.is_some() || !self.make_room() {
+                return;
+            }
+            let Some(Some(listener)) = self.listeners.open.get(index) else {
+                return;
+            };
+            let live = Rc::clone(&listener.live);
+            match sys::accept(&listener.fd) {
+                Ok((socket, from)) => self.take_in(live, socket, Peer::new(from)),
+                Err(error) if !self.goes_on_after(&error) => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether to accept the next one after this error. Nothing ends a listener: accept(2) also
+    /// reports errors of connections that are already dead.
+    fn goes_on_after(&mut self, error: &io::Error) -> bool {
+        match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::EAGAIN) => false,
+            Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM) => {
+                self.pause(Pause::Exhausted);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn take_in(&mut self, live: Rc<LivePort>, socket: OwnedFd, peer: Peer) {
+        let Some(rule) = live.port.trust.rule(peer.address().ip()) else {
+            return self.refuse(peer, Outcome::Untrusted);
+        };
+        let now = self.now;
+        let logic = Connection::new(peer, rule, &live.port.policy, now);
+        if rule != Rule::Pass && !self.has_room() {
+            self.evict_oldest();
+        }
+        self.insert(|key| Carried::new(key, logic, live, socket, now));
+    }
+
+    /// Room for one more: at the limit the oldest connection without a header goes, and if there is
+    /// none we pause; the kernel's backlog holds newcomers.
+    fn make_room(&mut self) -> bool {
+        if self.connections.len() < self.limits.open || self.evict_oldest() {
+            return true;
+        }
+        self.pause(Pause::Limit);
+        false
+    }
+
+    /// Closes unread and counts; the log has no line, or a scanner could fill it.
+    fn refuse(&self, peer: Peer, outcome: Outcome) {
+        tracing::debug!(%peer, outcome = outcome.label(), "connection refused");
+        self.parts.counters.record_end(None, outcome);
+    }
+
+    fn pause(&mut self, reason: Pause) {
+        self.parts.counters.record_pause(reason);
+        self.listeners.paused = Some(Paused {
+            until: self.now + REST,
+            open: self.connections.len(),
+        });
+        self.want_events(EpollFlags::empty());
+    }
+
+    /// Ends a pause when a connection has closed or its time is up.
+    pub(super) fn resume_accepting(&mut self) {
+        let Some(paused) = self.listeners.paused else {
+            return;
+        };
+        if self.connections.len() < paused.open || self.now >= paused.until {
+            self.listeners.paused = None;
+            self.want_events(EpollFlags::EPOLLIN);
+        }
+    }
+
+    fn want_events(&mut self, flags: EpollFlags) {
+        for (index, listener) in self.listeners.open.iter().enumerate() {
+            let Some(listener) = listener else { continue };
+            let mut event = EpollEvent::new(flags, LISTENER | index as u64);
+            // It was added with the listener, so only lack of memory can fail; then the old wish
+            // stands, and the next pause or resume tries again.
+            let _ = self.epoll.modify(&listener.fd, &mut event);
+        }
+    }
+
+    /// Keeps the listeners whose address is still wanted, under its new port; the others go, after
+    /// what waits at them was accepted.
+    pub(super) fn retain_listeners(&mut self, wanted: &[(SocketAddr, Rc<LivePort>)]) {
+        for index in 0..self.listeners.open.len() {
+            let Some(Some(listener)) = self.listeners.open.get_mut(index) else {
+                continue;
+            };
+            let address = listener.address;
+            match wanted.iter().find(|(at, _)| *at == address) {
+                Some((_, live)) => listener.live = Rc::clone(live),
+                None => self.end_listener(index),
+            }
+        }
+    }
+
+    /// Takes a listener that was opened for us.
+    pub(super) fn add_listener(
+        &mut self,
+        address: SocketAddr,
+        fd: OwnedFd,
+        wanted: &[(SocketAddr, Rc<LivePort>)],
+    ) {
+        let Some((_, live)) = wanted.iter().find(|(at, _)| *at == address) else {
+            return;
+        };
+        let index = self.listeners.open.iter().position(Option::is_none);
+        let index = index.unwrap_or(self.listeners.open.len());
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, LISTENER | index as u64);
+        if let Err(errno) = self.epoll.add(&fd, event) {
+            return tracing::error!(%address, %errno, "could not watch a listener");
+        }
+        let listener = Some(Listener {
+            address,
+            fd,
+            live: Rc::clone(live),
+        });
+        match self.listeners.open.get_mut(index) {
+            Some(place) => *place = listener,
+            None => self.listeners.open.push(listener),
+        }
+    }
+
+    /// Accepts what waits, then closes every listener.
+    pub(super) fn stop_accepting(&mut self) {
+        for index in 0..self.listeners.open.len() {
+            self.end_listener(index);
+        }
+    }
+
+    /// Closing a listener resets what waits in its backlog, so that is accepted first.
+    fn end_listener(&mut self, index: usize) {
+        let Some(place) = self.listeners.open.get_mut(index) else {
+            return;
+        };
+        let Some(listener) = place.take() else { return };
+        for _ in 0..socket::BACKLOG {
+            match sys::accept(&listener.fd) {
+                Ok((socket, from)) => {
+                    self.take_in(Rc::clone(&listener.live), socket, Peer::new(from));
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}

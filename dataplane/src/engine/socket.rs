@@ -1,0 +1,152 @@
+//! Sockets with their options: listeners for peers, dials for clients.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, getsockname,
+    setsockopt, socket, sockopt,
+};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+
+use crate::connection::ladder::{Attempt, Call};
+use crate::routes::SourceMode;
+
+/// Connections the kernel holds for us while we are busy or at the limit; it takes the smaller of
+/// this and net.core.somaxconn.
+pub(super) const BACKLOG: i32 = 4096;
+
+/// Probes after three minutes of silence, as ztunnel does: dead peers are noticed in six minutes.
+const KEEPALIVE: Duration = Duration::from_secs(180);
+
+/// What every dial has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialling {
+    /// How foreign sources are bound.
+    pub mode: SourceMode,
+    /// `SO_MARK` of the app-side socket; 0 sets none.
+    pub mark: u32,
+}
+
+/// A dial that did not fail at once.
+#[derive(Debug)]
+pub struct Dialled {
+    /// The socket, non-blocking.
+    pub socket: OwnedFd,
+    /// Whether it is connected already; otherwise it will become writable.
+    pub connected: bool,
+}
+
+/// A listener for peers: dual-stack for `[::]`, one of several on its address.
+///
+/// # Errors
+/// Those of socket(2), bind(2) and listen(2).
+pub fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM.nonblocking(),
+        None,
+    )?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    // Accepted sockets inherit these (inet_csk_clone_lock, net/ipv4/inet_connection_sock.c).
+    socket.set_tcp_nodelay(true)?;
+    keep_alive(&SockRef::from(&socket))?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Dials the app; the call that failed comes with the error.
+///
+/// # Errors
+/// What socket(2), its options, bind(2) or connect(2) say.
+pub fn dial(attempt: &Attempt, dialling: Dialling) -> Result<Dialled, (Call, Errno)> {
+    let family = match attempt.destination {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    };
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(family, SockType::Stream, flags, SockProtocol::Tcp)
+        .map_err(|errno| (Call::Socket, errno))?;
+    options(&socket, attempt, dialling).map_err(|error| (Call::Socket, errno_of(&error)))?;
+    if let Some(source) = attempt.source {
+        bind(socket.as_raw_fd(), &SockaddrStorage::from(source))
+            .map_err(|errno| (Call::Bind, errno))?;
+    }
+    match connect(
+        socket.as_raw_fd(),
+        &SockaddrStorage::from(attempt.destination),
+    ) {
+        Ok(()) => Ok(Dialled {
+            socket,
+            connected: true,
+        }),
+        Err(Errno::EINPROGRESS) => Ok(Dialled {
+            socket,
+            connected: false,
+        }),
+        Err(errno) => Err((Call::Connect, errno)),
+    }
+}
+
+/// The address and port the kernel gave a socket.
+///
+/// # Errors
+/// Those of getsockname(2).
+pub fn local_name(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+    let name: SockaddrStorage = getsockname(socket.as_raw_fd())?;
+    match (name.as_sockaddr_in(), name.as_sockaddr_in6()) {
+        (Some(v4), _) => Ok(SocketAddr::from((v4.ip(), v4.port()))),
+        (_, Some(v6)) => Ok(SocketAddr::from((v6.ip(), v6.port()))),
+        (None, None) => Err(Errno::EAFNOSUPPORT),
+    }
+}
+
+/// The close of this socket will be a reset.
+pub fn reset_on_close(socket: &OwnedFd) {
+    // A socket that refuses the option closes in order instead; there is nobody to tell.
+    let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));
+}
+
+fn options(socket: &OwnedFd, attempt: &Attempt, dialling: Dialling) -> io::Result<()> {
+    let socket_ref = SockRef::from(socket);
+    socket_ref.set_tcp_nodelay(true)?;
+    keep_alive(&socket_ref)?;
+    if dialling.mark != 0 {
+        socket_ref.set_mark(dialling.mark)?;
+    }
+    let Some(source) = attempt.source else {
+        return Ok(());
+    };
+    // bind() then passes over our own sockets in TIME_WAIT; connect() still checks the tuple.
+    socket_ref.set_reuse_address(true)?;
+    if source.port() == 0 {
+        setsockopt(socket, sockopt::IpBindAddressNoPort, &true)?;
+    }
+    match (source.ip(), dialling.mode) {
+        (IpAddr::V4(_), SourceMode::Routed) => Ok(()),
+        (IpAddr::V6(_), SourceMode::Routed) => socket_ref.set_freebind_v6(true),
+        (IpAddr::V4(_), SourceMode::Transparent) => socket_ref.set_ip_transparent_v4(true),
+        (IpAddr::V6(_), SourceMode::Transparent) => socket_ref.set_ip_transparent_v6(true),
+    }
+}
+
+fn keep_alive(socket: &SockRef<'_>) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE)
+        .with_interval(KEEPALIVE / 9);
+    socket.set_tcp_keepalive(&keepalive)
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    error
+        .raw_os_error()
+        .map_or(Errno::UnknownErrno, Errno::from_raw)
+}

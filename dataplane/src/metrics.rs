@@ -1,0 +1,307 @@
+//! Every series of `/metrics`, from the workers' counters.
+//!
+//! Labels are closed sets: nothing that a peer sends, and no address, ever becomes one.
+//! `docs/metrics.md` lists the same series; a test compares the two.
+
+use std::fs;
+use std::sync::Arc;
+
+use prometheus::proto::{
+    Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType,
+};
+use prometheus::{Encoder, TextEncoder};
+
+use crate::connection::Way;
+use crate::connection::claim::Refusal;
+use crate::connection::ladder::Step;
+use crate::connection::outcome::{DialError, HeaderError, Outcome};
+use crate::counters::{CONNECT_BUCKETS, Cell, Counters, Pause, VERSIONS};
+
+/// What `/metrics` shows beside the counters.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Whether the last self-test passed.
+    pub ready: bool,
+    /// Configurations taken over since start, the first included.
+    pub reloads: u64,
+    /// Configurations refused since start.
+    pub reload_errors: u64,
+    /// Seconds of the Unix epoch at start.
+    pub started: f64,
+    /// `routed` or `transparent`.
+    pub source_mode: &'static str,
+}
+
+/// The text of `/metrics`, Prometheus' format 0.0.4.
+pub fn text(workers: &[Arc<Counters>], process: &Process) -> String {
+    let mut families = connection_families(workers);
+    families.extend(process_families(process));
+    let mut text = Vec::new();
+    // Encoding fails only when writing does, or for a family without a metric; neither occurs.
+    let _ = TextEncoder::new().encode(&families, &mut text);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+fn connection_families(workers: &[Arc<Counters>]) -> Vec<MetricFamily> {
+    let sum = |cell: &dyn Fn(&Counters) -> &Cell| -> u64 {
+        workers.iter().map(|counters| cell(counters).get()).sum()
+    };
+    let rows =
+        |label: &'static str, words: Vec<&'static str>, cells: &dyn Fn(&Counters, usize) -> u64| {
+            let row = |(index, word)| {
+                let value: u64 = workers.iter().map(|counters| cells(counters, index)).sum();
+                counter(&[(label, word)], value)
+            };
+            words.into_iter().enumerate().map(row).collect::<Vec<_>>()
+        };
+    vec![
+        family(
+            "connections_total",
+            "Ended connections by header version and outcome.",
+            MetricType::COUNTER,
+            connections(workers),
+        ),
+        family(
+            "open_connections",
+            "Connections open now.",
+            MetricType::GAUGE,
+            vec![gauge(sum(&|c| &c.open))],
+        ),
+        family(
+            "pending_headers",
+            "Open connections that have not sent their whole header yet.",
+            MetricType::GAUGE,
+            vec![gauge(sum(&|c| &c.pending))],
+        ),
+        family(
+            "header_errors_total",
+            "Connections closed for the way they began.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                HeaderError::all().map(HeaderError::reason).collect(),
+                &|c, i| c.header_errors[i].get(),
+            ),
+        ),
+        family(
+            "refused_clients_total",
+            "Headers that named a client which is never dialled for.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                Refusal::ALL.map(Refusal::reason).to_vec(),
+                &|c, i| c.refused_clients[i].get(),
+            ),
+        ),
+        family(
+            "dials_total",
+            "Apps reached, by the step of the ladder that did it.",
+            MetricType::COUNTER,
+            rows("step", Step::ALL.map(Step::label).to_vec(), &|c, i| {
+                c.dials[i].get()
+            }),
+        ),
+        family(
+            "mapped_dials_total",
+            "IPv4 clients dialled for at an app that has an IPv6 address only.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.mapped_dials))],
+        ),
+        family(
+            "dial_errors_total",
+            "Apps not reached.",
+            MetricType::COUNTER,
+            rows(
+                "reason",
+                DialError::ALL.map(DialError::reason).to_vec(),
+                &|c, i| c.dial_errors[i].get(),
+            ),
+        ),
+        family(
+            "connect_seconds",
+            "From the decision whom to dial for to the connected app.",
+            MetricType::HISTOGRAM,
+            vec![connect_seconds(workers)],
+        ),
+        family(
+            "relayed_bytes_total",
+            "Payload relayed.",
+            MetricType::COUNTER,
+            rows("direction", Way::BOTH.map(Way::label).to_vec(), &|c, i| {
+                c.relayed[i].get()
+            }),
+        ),
+        family(
+            "accept_pauses_total",
+            "Times a worker stopped accepting for a while.",
+            MetricType::COUNTER,
+            rows("reason", Pause::LABELS.to_vec(), &|c, i| {
+                c.accept_pauses[i].get()
+            }),
+        ),
+        family(
+            "access_log_lost_total",
+            "Access-log lines lost because standard output was too slow.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.log_lost))],
+        ),
+    ]
+}
+
+fn process_families(process: &Process) -> Vec<MetricFamily> {
+    let version = ("version", env!("CARGO_PKG_VERSION"));
+    let build = labelled(
+        &[version, ("source_mode", process.source_mode)],
+        float_gauge(1.0),
+    );
+    let results = vec![
+        counter(&[("result", "applied")], process.reloads),
+        counter(&[("result", "refused")], process.reload_errors),
+    ];
+    vec![
+        family(
+            "build_info",
+            "Always 1; the labels tell the version and how sources are bound.",
+            MetricType::GAUGE,
+            vec![build],
+        ),
+        family(
+            "ready",
+            "1 while the self-test passes: a loopback connection from a foreign address.",
+            MetricType::GAUGE,
+            vec![gauge(u64::from(process.ready))],
+        ),
+        family(
+            "config_loads_total",
+            "Configurations read.",
+            MetricType::COUNTER,
+            results,
+        ),
+        family(
+            "process_start_time_seconds",
+            "Start of the process, seconds of the Unix epoch.",
+            MetricType::GAUGE,
+            vec![float_gauge(process.started)],
+        ),
+        family(
+            "process_open_fds",
+            "Descriptors that the process has open.",
+            MetricType::GAUGE,
+            vec![gauge(open_descriptors())],
+        ),
+        family(
+            "process_resident_memory_bytes",
+            "Resident memory of the process.",
+            MetricType::GAUGE,
+            vec![gauge(resident_bytes())],
+        ),
+    ]
+}
+
+fn connections(workers: &[Arc<Counters>]) -> Vec<Metric> {
+    let each = VERSIONS.iter().enumerate().flat_map(|(v, version)| {
+        let outcomes = Outcome::LABELS.iter().enumerate();
+        outcomes.map(move |(o, outcome)| (v, o, *version, *outcome))
+    });
+    each.map(|(v, o, version, outcome)| {
+        let value = workers
+            .iter()
+            .map(|counters| counters.connections[v][o].get())
+            .sum();
+        counter(&[("version", version), ("outcome", outcome)], value)
+    })
+    .collect()
+}
+
+fn connect_seconds(workers: &[Arc<Counters>]) -> Metric {
+    let in_bucket = |index: usize| -> u64 {
+        workers
+            .iter()
+            .map(|counters| counters.connect_buckets[index].get())
+            .sum()
+    };
+    let mut histogram = Histogram::default();
+    let mut cumulative = 0;
+    let bucket = |(index, bound): (usize, &u64)| {
+        cumulative += in_bucket(index);
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(seconds(*bound));
+        bucket.set_cumulative_count(cumulative);
+        bucket
+    };
+    histogram.set_bucket(CONNECT_BUCKETS.iter().enumerate().map(bucket).collect());
+    histogram.set_sample_count(cumulative + in_bucket(CONNECT_BUCKETS.len()));
+    histogram.set_sample_sum(seconds(workers.iter().map(|c| c.connect_sum.get()).sum()));
+    let mut metric = Metric::default();
+    metric.set_histogram(histogram);
+    metric
+}
+
+fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    // Names that begin with `process_` are Prometheus' own for every program.
+    let prefix = if name.starts_with("process_") {
+        ""
+    } else {
+        "proxyunwrap_"
+    };
+    family.set_name(format!("{prefix}{name}"));
+    family.set_help(help.to_owned());
+    family.set_field_type(kind);
+    family.set_metric(metrics);
+    family
+}
+
+fn counter(labels: &[(&str, &str)], value: u64) -> Metric {
+    let mut counter = Counter::default();
+    counter.set_value(float(value));
+    let mut metric = Metric::default();
+    metric.set_counter(counter);
+    labelled(labels, metric)
+}
+
+fn gauge(value: u64) -> Metric {
+    float_gauge(float(value))
+}
+
+fn float_gauge(value: f64) -> Metric {
+    let mut gauge = Gauge::default();
+    gauge.set_value(value);
+    Metric::from_gauge(gauge)
+}
+
+fn labelled(labels: &[(&str, &str)], mut metric: Metric) -> Metric {
+    let pair = |(name, value): &(&str, &str)| {
+        let mut pair = LabelPair::default();
+        pair.set_name((*name).to_owned());
+        pair.set_value((*value).to_owned());
+        pair
+    };
+    metric.set_label(labels.iter().map(pair).collect());
+    metric
+}
+
+/// Prometheus knows floats only; counts stay exact up to 2^53.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "the exposition format has no integers"
+)]
+fn float(value: u64) -> f64 {
+    value as f64
+}
+
+fn seconds(micros: u64) -> f64 {
+    float(micros) / 1e6
+}
+
+fn open_descriptors() -> u64 {
+    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+/// From /proc/self/status, which gives kibibytes.
+fn resident_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

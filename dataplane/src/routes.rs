@@ -1,0 +1,331 @@
+//! The `init` command: prepares a pod's network namespace once, so that the sidecar needs no
+//! capability afterwards.
+//!
+//! Three things are true when it is done: a process without privileges may connect to loopback
+//! from any address and gets the answers; the ports peers dial lead to the sidecar; and no packet
+//! leaves the pod with a source that is not its own. What must exist is a [`plan`], pure data;
+//! [`init`] compares it with what exists and adds what is missing, so a second run changes
+//! nothing. Everything carries a mark of ours, and `undo` takes away exactly that.
+//!
+//! Calls block and concern the network namespace of the calling thread.
+
+mod attribute;
+mod changes;
+mod interfaces;
+mod kernel;
+mod netlink;
+mod nft;
+mod plan;
+mod rule;
+mod socket;
+mod table;
+mod verify;
+
+pub use self::plan::{Redirect, SourceMode};
+pub use self::rule::Family;
+pub use self::socket::Refused;
+pub use self::verify::{SpoofError, spoof_works};
+
+use self::changes::Change;
+use self::kernel::Kernel;
+use self::plan::{Plan, Request};
+use self::table::TableFamily;
+
+/// What `init` is asked to do.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Options {
+    /// A port peers dial and the sidecar's port that takes its connections, as in 8080:15001; may
+    /// be given several times
+    #[arg(long = "redirect", value_name = "PORT:LISTEN")]
+    pub redirects: Vec<Redirect>,
+
+    /// How inbound connections reach the sidecar
+    #[arg(long, value_enum, default_value_t)]
+    pub steer: Steer,
+
+    /// How the sidecar may dial the app from a client's address
+    #[arg(long, value_enum, default_value_t)]
+    pub source_mode: SourceMode,
+
+    /// An interface to steer and guard; may be given several times. Without it: every interface
+    /// that is up and has an address, except lo
+    #[arg(long = "interface", value_name = "NAME")]
+    pub interfaces: Vec<String>,
+
+    /// Take away everything an earlier run made
+    #[arg(long, conflicts_with = "check")]
+    pub undo: bool,
+
+    /// Print the commands that would do the same and change nothing
+    #[arg(long, conflicts_with = "check")]
+    pub dry_run: bool,
+
+    /// Change nothing; say what is missing and try a connection from a foreign address
+    #[arg(long)]
+    pub check: bool,
+
+    /// Do not try a connection from a foreign address afterwards
+    #[arg(long)]
+    pub no_verify: bool,
+}
+
+/// How inbound connections reach the sidecar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Steer {
+    /// netdev, or inet where the kernel has no egress hook
+    #[default]
+    Auto,
+    /// Rewrite ports on the interfaces (Linux 5.16); loopback traffic is not touched
+    Netdev,
+    /// Rewrite ports in the stack; costs every loopback packet a little
+    Inet,
+    /// Nothing: the sidecar listens on the pod's address and the app on loopback, both on one port
+    SamePort,
+}
+
+/// What was done, a line each, for people.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// In order.
+    pub lines: Vec<String>,
+}
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The namespace or the request makes it impossible; trying again will not help.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
+    /// What exists could not be read.
+    #[error("could not read the {what}")]
+    Read {
+        /// Of what.
+        what: &'static str,
+        /// The kernel's answer.
+        source: Refused,
+    },
+    /// A step was refused.
+    #[error("could not {step}")]
+    Change {
+        /// The step.
+        step: String,
+        /// The kernel's answer.
+        source: Refused,
+    },
+    /// It does not work, and this is why.
+    #[error("could not connect from {} to loopback: {gaps}", verify::client(*.family))]
+    Missing {
+        /// In which family.
+        family: Family,
+        /// What is missing.
+        gaps: String,
+    },
+    /// All of the plan exists, and yet it does not work.
+    #[error("could not connect from {} to loopback, though nothing is missing", verify::client(*.family))]
+    Verify {
+        /// In which family.
+        family: Family,
+        /// What the connection met.
+        source: SpoofError,
+    },
+    /// The check found gaps that no connection notices.
+    #[error("{0}")]
+    Gaps(String),
+}
+
+/// Why a request cannot be met.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Impossible {
+    /// Neither 127.0.0.1 nor ::1 exists.
+    #[error("lo is down or has neither 127.0.0.1 nor ::1: there is no loopback to dial an app on")]
+    NoLoopback,
+    /// Two redirects share a port.
+    #[error("redirect {port}:{listen} uses a port that another redirect uses already")]
+    PortTwice {
+        /// What peers dial.
+        port: u16,
+        /// The sidecar's own.
+        listen: u16,
+    },
+    /// One redirect's port is the other's target, or its own.
+    #[error("port {0} cannot be both dialled by peers and the sidecar's own; take another number")]
+    PortIsListen(u16),
+    /// `--steer same-port` with redirects.
+    #[error("--steer same-port redirects nothing; leave out --redirect or choose another --steer")]
+    SamePortRedirect,
+    /// Nothing to steer on.
+    #[error(
+        "no interface to steer: none but lo is up and has an address; name one with --interface"
+    )]
+    NothingToSteer,
+    /// `--interface` names none.
+    #[error("there is no interface \"{0}\" in this namespace")]
+    NoInterface(String),
+    /// `--interface lo`.
+    #[error("interface \"{0}\" is loopback, which is never steered")]
+    Loopback(String),
+    /// Rule 0 is someone else's.
+    #[error("rule \"{0}\" of another program asks the local table; use --source-mode transparent")]
+    StrangeRule(String),
+    /// The kernel lacks what `--steer` needs.
+    #[error("this kernel has no nf_tables for --steer {0}; use --steer {1}")]
+    NoNfTables(&'static str, &'static str),
+}
+
+impl Error {
+    /// 1 failed, 2 asked for something impossible.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Impossible(_) => 2,
+            Self::Read { .. }
+            | Self::Change { .. }
+            | Self::Missing { .. }
+            | Self::Verify { .. }
+            | Self::Gaps(_) => 1,
+        }
+    }
+}
+
+/// Prepares the calling thread's network namespace, or undoes that. Twice is the same as once.
+pub fn init(options: &Options) -> Result<Report, Error> {
+    let mut kernel = Kernel::open()?;
+    let existing = kernel.existing()?;
+    if options.undo {
+        let changes = changes::to_undo(&existing, None);
+        return carry_out(&mut kernel, &changes, options.dry_run, "nothing to undo");
+    }
+    let (plan, mut notes) = make_plan(&mut kernel, options)?;
+    if options.check {
+        notes.extend(check(&mut kernel, &plan, options.source_mode)?);
+        return Ok(Report { lines: notes });
+    }
+    let changes = changes::to_apply(&plan, &existing)?;
+    let mut report = carry_out(&mut kernel, &changes, options.dry_run, "already in place")?;
+    if !options.dry_run {
+        report.lines.extend(notes);
+        if !options.no_verify {
+            report
+                .lines
+                .extend(verify(&mut kernel, &plan, options.source_mode)?);
+        }
+    }
+    Ok(report)
+}
+
+/// The plan for this namespace, and what the user should know about it.
+fn make_plan(kernel: &mut Kernel, options: &Options) -> Result<(Plan, Vec<String>), Error> {
+    let interfaces = interfaces::read().map_err(reading("interfaces"))?;
+    let devices = interfaces::choose(&options.interfaces, &interfaces)?;
+    if options.steer == Steer::SamePort && !options.redirects.is_empty() {
+        return Err(Impossible::SamePortRedirect.into());
+    }
+    if devices.is_empty() && !options.redirects.is_empty() {
+        return Err(Impossible::NothingToSteer.into());
+    }
+    let planned = |table| {
+        plan::plan(&Request {
+            redirects: &options.redirects,
+            table,
+            source_mode: options.source_mode,
+            interfaces: &interfaces,
+            devices: &devices,
+        })
+    };
+    if devices.is_empty() {
+        let note = "no interface to guard: none but lo is up and has an address".to_owned();
+        return Ok((planned(None)?, vec![note]));
+    }
+    for &family in options.steer.choices() {
+        let plan = planned(Some(family))?;
+        if kernel.would_take(&plan)? {
+            return Ok((plan, Vec::new()));
+        }
+    }
+    match options.steer {
+        Steer::Auto | Steer::Inet => Err(Impossible::NoNfTables("inet", "same-port").into()),
+        Steer::Netdev => Err(Impossible::NoNfTables("netdev", "inet or same-port").into()),
+        Steer::SamePort => {
+            let note = "no guard: this kernel has no nf_tables, packets with a foreign source \
+                        may leave the pod";
+            Ok((planned(None)?, vec![note.to_owned()]))
+        }
+    }
+}
+
+impl Steer {
+    /// Which families may carry the table, the best first.
+    fn choices(self) -> &'static [TableFamily] {
+        match self {
+            Self::Auto | Self::SamePort => &table::FAMILIES,
+            Self::Netdev => &[TableFamily::Netdev],
+            Self::Inet => &[TableFamily::Inet],
+        }
+    }
+}
+
+fn carry_out(
+    kernel: &mut Kernel,
+    changes: &[Change],
+    dry_run: bool,
+    nothing: &str,
+) -> Result<Report, Error> {
+    if dry_run {
+        return Ok(Report {
+            lines: changes.iter().map(Change::to_string).collect(),
+        });
+    }
+    let mut lines = Vec::new();
+    for change in changes {
+        let refused = |source| Error::Change {
+            step: change.tried(),
+            source,
+        };
+        kernel.make(change).map_err(refused)?;
+        lines.push(change.done());
+    }
+    if lines.is_empty() {
+        lines.push(nothing.to_owned());
+    }
+    Ok(Report { lines })
+}
+
+/// Compares, then tries, and changes nothing.
+fn check(kernel: &mut Kernel, plan: &Plan, mode: SourceMode) -> Result<Vec<String>, Error> {
+    let lines = verify(kernel, plan, mode)?;
+    let gaps = changes::gaps(plan, &kernel.existing()?);
+    if gaps.is_empty() {
+        Ok(lines)
+    } else {
+        Err(Error::Gaps(gaps.join("; ")))
+    }
+}
+
+/// A connection from a foreign source in each family; when it fails, what is missing.
+fn verify(kernel: &mut Kernel, plan: &Plan, mode: SourceMode) -> Result<Vec<String>, Error> {
+    let mut lines = Vec::new();
+    for family in plan.families() {
+        if let Err(source) = verify::spoof_works_unprivileged(family, mode) {
+            let gaps = changes::gaps(plan, &kernel.existing()?);
+            return Err(if gaps.is_empty() {
+                Error::Verify { family, source }
+            } else {
+                Error::Missing {
+                    family,
+                    gaps: gaps.join("; "),
+                }
+            });
+        }
+        lines.push(format!(
+            "verified: loopback takes a connection from {}",
+            verify::client(family)
+        ));
+    }
+    Ok(lines)
+}
+
+fn reading<E: Into<Refused>>(what: &'static str) -> impl Fn(E) -> Error {
+    move |error| Error::Read {
+        what,
+        source: error.into(),
+    }
+}
