@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, thread};
 
 use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -92,15 +94,37 @@ impl Namespace {
         let nodad = if address.contains(':') { "nodad" } else { "" };
         self.sh(&format!("ip addr add {address} dev {interface} {nodad}"));
     }
+
+    /// Ends what still runs inside: children of a program are not the test's own children.
+    fn end_programs(&self) {
+        let pids = Command::new("ip")
+            .args(["netns", "pids", &self.name])
+            .output();
+        let pids = pids.map(|output| output.stdout).unwrap_or_default();
+        for pid in String::from_utf8_lossy(&pids)
+            .lines()
+            .filter_map(|pid| pid.parse().ok())
+        {
+            if pid != Pid::this().as_raw() {
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
+        }
+    }
 }
 
 impl Drop for Namespace {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("to look at it: ip netns exec {} sh (kept with PROXYUNWRAP_KEEP=1)", self.name);
+            eprintln!(
+                "to look at it: ip netns exec {} sh (kept with PROXYUNWRAP_KEEP=1)",
+                self.name
+            );
         }
         if env::var_os("PROXYUNWRAP_KEEP").is_none() {
-            let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
+            self.end_programs();
+            let _ = Command::new("ip")
+                .args(["netns", "del", &self.name])
+                .output();
         }
     }
 }

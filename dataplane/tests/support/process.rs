@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +17,8 @@ use super::wait;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A folder of one test, removed with this value.
+/// A folder of one test, removed with this value. Every user may read it: programs of a test run as
+/// uid 65532, www-data and others.
 pub struct Folder {
     path: PathBuf,
 }
@@ -26,6 +28,8 @@ impl Folder {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("proxyunwrap-{}-{number}", process::id()));
         fs::create_dir_all(&path).expect("the temporary folder is writable");
+        let for_all = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, for_all).expect("it is our own folder");
         Self { path }
     }
 
@@ -68,7 +72,12 @@ impl Process {
         let err = out.try_clone().expect("a descriptor is free");
         let child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
         let child = child.unwrap_or_else(|error| panic!("{name} does not start: {error}"));
-        Self { name: name.to_owned(), child, log, _folder: folder }
+        Self {
+            name: name.to_owned(),
+            child,
+            log,
+            _folder: folder,
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -88,21 +97,34 @@ impl Process {
     #[track_caller]
     pub fn ended(&mut self, limit: Duration) -> Option<i32> {
         let what = format!("{} ends", self.name);
-        let status = wait::until(&what, limit, || self.child.try_wait().expect("it is our child"));
+        let status = wait::until(&what, limit, || {
+            self.child.try_wait().expect("it is our child")
+        });
         status.code()
     }
 
-    /// Waits until something listens on the TCP address inside `namespace`.
+    /// Waits until something listens on exactly this TCP address inside `namespace`; a dual-stack
+    /// wildcard counts for both wildcards.
     #[track_caller]
     pub fn listens(&mut self, namespace: &Namespace, address: SocketAddr) {
         let port = format!("sport = :{}", address.port());
+        let wanted = [address.to_string(), format!("*:{}", address.port())];
         let what = format!("{} listens on {address}", self.name);
         wait::until(&what, Duration::from_secs(20), || {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 panic!("{} ended with {status}:\n{}", self.name, self.output());
             }
-            let found = namespace.command("ss").args(["-Hltn", &port]).output().ok()?;
-            (!found.stdout.is_empty()).then_some(())
+            let found = namespace
+                .command("ss")
+                .args(["-Hltn", &port])
+                .output()
+                .ok()?;
+            let found = String::from_utf8(found.stdout).expect("ss prints UTF-8");
+            let mut own = found
+                .lines()
+                .filter_map(|line| line.split_whitespace().nth(3));
+            own.any(|own| wanted.iter().any(|wanted| wanted == own))
+                .then_some(())
         });
     }
 }
