@@ -161,7 +161,7 @@ impl Engine {
     /// # Errors
     /// The first worker that cannot be had.
     pub fn start(
-        setup: Arc<Setup>,
+        setup: &Arc<Setup>,
         listeners: Vec<Opened>,
         log: &AccessLog,
     ) -> Result<Self, Error> {
@@ -176,7 +176,7 @@ impl Engine {
             let failed = |source| Error::Worker { index, source };
             let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
             let counters = Arc::new(Counters::default());
-            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
+            mailbox.send(Order::Setup(Arc::clone(setup), opened));
             let worker = worker::Parts {
                 mailbox: Arc::clone(&mailbox),
                 counters: Arc::clone(&counters),
@@ -199,11 +199,11 @@ impl Engine {
     ///
     /// # Errors
     /// A listener that cannot be had; then everything stays as it was.
-    pub fn serve(&mut self, setup: Arc<Setup>) -> Result<(), Error> {
-        let opened = open_except(&setup, self.mailboxes.len(), &self.listening)?;
+    pub fn serve(&mut self, setup: &Arc<Setup>) -> Result<(), Error> {
+        let opened = open_except(setup, self.mailboxes.len(), &self.listening)?;
         self.listening = setup.addresses();
         for (mailbox, opened) in self.mailboxes.iter().zip(opened) {
-            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
+            mailbox.send(Order::Setup(Arc::clone(setup), opened));
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     let admin = admin::listen(&addresses).map_err(|error| Error::Admin(addresses, error))?;
     privileges::reduce(&privileges::needed(fixed.mode, config.file.mark))?;
     let log = AccessLog::start(io::stdout()).map_err(Error::Start)?;
-    let engine = Engine::start(setup, listeners, &log)?;
+    let engine = Engine::start(&setup, listeners, &log)?;
     let health = Arc::new(Health::default());
     let shown = Arc::new(shown(&engine, &health, fixed.mode));
     let service = Service {
@@ -244,7 +244,7 @@ impl Service {
             self.own = Arc::new(own);
             let setup = self.fixed.setup(&self.config, &self.own);
             self.engine
-                .serve(setup)
+                .serve(&setup)
                 .unwrap_or_else(|error| tracing::error!(%error, "addresses"));
         }
         calm
@@ -265,7 +265,7 @@ impl Service {
 
     fn try_reload(&mut self) -> Result<(), Error> {
         let config = self.source.load()?;
-        self.engine.serve(self.fixed.setup(&config, &self.own))?;
+        self.engine.serve(&self.fixed.setup(&config, &self.own))?;
         warn_of_fixed(&self.config, &config);
         self.config = config;
         Ok(())

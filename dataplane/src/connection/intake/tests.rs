@@ -37,7 +37,10 @@ fn text(decision: Decision) -> String {
         } => {
             format!("{client} {skip} {}", version.map_or("none", Version::label))
         }
-        Decision::Refuse(outcome, _) => outcome.reason().unwrap_or(outcome.label()).to_owned(),
+        Decision::Refuse(outcome, _) => outcome
+            .reason()
+            .unwrap_or_else(|| outcome.label())
+            .to_owned(),
     }
 }
 
