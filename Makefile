@@ -80,7 +80,7 @@ lint: ## clippy, warnings are errors
 
 .PHONY: docs
 docs: ## Build the API documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --document-private-items
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --locked --document-private-items
 
 .PHONY: deny
 deny: $(DENY)/bin/cargo-deny ## Licences, bans and sources of the dependencies

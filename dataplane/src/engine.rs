@@ -27,7 +27,7 @@ use crate::connection::claim::Own;
 use crate::counters::Counters;
 use socket::Dialling;
 
-/// How long an answer to [`Engine::connections`] may take; a worker's turn is far shorter.
+/// How long an answer to [`Lister::list`] may take; a worker's turn is far shorter.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// What workers serve; replaced as a whole.
