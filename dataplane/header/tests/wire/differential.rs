@@ -13,7 +13,10 @@ use proxyunwrap_header::{
 use super::round_trip::{as_tlvs, pair, tlvs};
 use super::{INET, INET6, LOCAL, PROXY, SIGNATURE, complete, tlv_bytes, v2_bytes};
 
-const STREAM: Rules = Rules { max_len: V2_MAX_LEN, ..Rules::DEFAULT };
+const STREAM: Rules = Rules {
+    max_len: V2_MAX_LEN,
+    ..Rules::DEFAULT
+};
 
 fn protocol() -> impl Strategy<Value = Protocol> {
     prop::sample::select(vec![

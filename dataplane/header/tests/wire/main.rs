@@ -44,7 +44,10 @@ const INET6: &[u8] = &[
     0xC7, 0x3E, 0x20, 0xFB,
 ];
 
-const SKIP: Rules = Rules { tlvs: TlvRule::Skip, ..Rules::DEFAULT };
+const SKIP: Rules = Rules {
+    tlvs: TlvRule::Skip,
+    ..Rules::DEFAULT
+};
 
 /// A v2 header written by hand, with the length its block has.
 fn v2_bytes(command: u8, family: u8, block: &[&[u8]]) -> Vec<u8> {

@@ -41,7 +41,10 @@ pub(crate) fn as_tlvs(tlvs: &[(u8, Vec<u8>)]) -> Vec<Tlv<'_>> {
         .collect()
 }
 
-const STREAM: Rules = Rules { max_len: V2_MAX_LEN, ..Rules::DEFAULT };
+const STREAM: Rules = Rules {
+    max_len: V2_MAX_LEN,
+    ..Rules::DEFAULT
+};
 
 proptest! {
     #[test]
