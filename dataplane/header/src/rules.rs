@@ -72,8 +72,8 @@ pub enum Transport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TlvRule {
     /// A TLV, or a part of an SSL TLV, that runs past its end, trailing bytes that are none, and
-    /// a unique id over 128 bytes refuse the header. LOCAL headers are exempt: their content is
-    /// ignored.
+    /// a unique id over 128 bytes refuse the header. LOCAL headers and those of the unspecified
+    /// family are exempt: their content is to be ignored.
     #[default]
     Strict,
     /// Skipped by length. Only when the bytes can be read as TLVs to the last one are they

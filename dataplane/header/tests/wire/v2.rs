@@ -89,6 +89,16 @@ fn v2_3_unspec_with_proxy_leaves_the_choice_to_the_caller() {
     accepts(&v2_bytes(PROXY, 0x00, &[&tlv_bytes(0x04, b"12")]), UNSPEC);
 }
 
+/// "May or may not decide to log the address information if present": so it may be present.
+#[test]
+fn v2_3_addresses_in_an_unspec_block_are_ignored() {
+    for block in [INET, INET6, &[0xFF; 7]] {
+        let bytes = v2_bytes(PROXY, 0x00, &[block]);
+        accepts(&bytes, UNSPEC);
+        assert_eq!(complete(&bytes, &Rules::default()).tlvs().next(), None);
+    }
+}
+
 #[test]
 fn v2_4_unix_names_nobody() {
     for family in [0x30, 0x31, 0x32] {
