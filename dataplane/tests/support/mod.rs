@@ -2,6 +2,11 @@
 //!
 //! Everything here needs root and iproute2; a test that lacks them fails and says so.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::panic, reason = "a panic is how a test fails")]
+#![allow(
+    unreachable_pub,
+    reason = "nothing here is a library; `pub` marks what a module is for"
+)]
 
 pub mod namespace;
 pub mod process;

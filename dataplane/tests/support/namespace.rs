@@ -97,10 +97,15 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("to look at it: ip netns exec {} sh (kept with PROXYUNWRAP_KEEP=1)", self.name);
+            eprintln!(
+                "to look at it: ip netns exec {} sh (kept with PROXYUNWRAP_KEEP=1)",
+                self.name
+            );
         }
         if env::var_os("PROXYUNWRAP_KEEP").is_none() {
-            let _ = Command::new("ip").args(["netns", "del", &self.name]).output();
+            let _ = Command::new("ip")
+                .args(["netns", "del", &self.name])
+                .output();
         }
     }
 }

@@ -68,7 +68,12 @@ impl Process {
         let err = out.try_clone().expect("a descriptor is free");
         let child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
         let child = child.unwrap_or_else(|error| panic!("{name} does not start: {error}"));
-        Self { name: name.to_owned(), child, log, _folder: folder }
+        Self {
+            name: name.to_owned(),
+            child,
+            log,
+            _folder: folder,
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -88,7 +93,9 @@ impl Process {
     #[track_caller]
     pub fn ended(&mut self, limit: Duration) -> Option<i32> {
         let what = format!("{} ends", self.name);
-        let status = wait::until(&what, limit, || self.child.try_wait().expect("it is our child"));
+        let status = wait::until(&what, limit, || {
+            self.child.try_wait().expect("it is our child")
+        });
         status.code()
     }
 
@@ -101,7 +108,11 @@ impl Process {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 panic!("{} ended with {status}:\n{}", self.name, self.output());
             }
-            let found = namespace.command("ss").args(["-Hltn", &port]).output().ok()?;
+            let found = namespace
+                .command("ss")
+                .args(["-Hltn", &port])
+                .output()
+                .ok()?;
             (!found.stdout.is_empty()).then_some(())
         });
     }
