@@ -175,22 +175,25 @@ fn carry_out(
     dry_run: bool,
     nothing: &str,
 ) -> Result<Report, Error> {
-    if dry_run {
+    if changes.is_empty() {
+        // What a dry run prints is for a shell.
+        let mark = if dry_run { "# " } else { "" };
         return Ok(Report {
-            lines: changes.iter().map(Change::to_string).collect(),
+            lines: vec![format!("{mark}{nothing}")],
         });
     }
     let mut lines = Vec::new();
     for change in changes {
+        if dry_run {
+            lines.push(change.to_string());
+            continue;
+        }
         let refused = |source| Error::Change {
             step: change.tried(),
             source,
         };
         kernel.make(change).map_err(refused)?;
         lines.push(change.done());
-    }
-    if lines.is_empty() {
-        lines.push(nothing.to_owned());
     }
     Ok(Report { lines })
 }

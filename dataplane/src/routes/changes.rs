@@ -233,6 +233,12 @@ impl fmt::Display for Change {
         match self {
             Self::PutTable(table) => {
                 let family = table.family;
+                if table.is_beyond_nft() {
+                    writeln!(
+                        f,
+                        "# nft leaves the ICMP checksum as it was, init corrects it"
+                    )?;
+                }
                 writeln!(f, "nft -f - <<'END'")?;
                 writeln!(f, "add table {family} {NAME}\ndelete table {family} {NAME}")?;
                 write!(f, "{table}\nEND")

@@ -79,7 +79,9 @@ pub enum Impossible {
     #[error("interface \"{0}\" is loopback, which is never steered")]
     Loopback(String),
     /// Rule 0 is someone else's.
-    #[error("rule \"{0}\" of another program asks the local table; use --source-mode transparent")]
+    #[error(
+        "rule \"{0}\" of another program asks the local table or comes first; use --source-mode transparent"
+    )]
     StrangeRule(String),
     /// The kernel lacks what `--steer` needs.
     #[error("this kernel has no nf_tables for --steer {0}; use --steer {1}")]

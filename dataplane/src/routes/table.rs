@@ -145,6 +145,12 @@ impl Chain {
 }
 
 impl Table {
+    /// Whether it does something that the same text given to `nft` would not.
+    pub(super) fn is_beyond_nft(&self) -> bool {
+        let mut statements = self.chains.iter().flat_map(|chain| &chain.statements);
+        statements.any(|statement| matches!(statement.action, Action::SetQuotedSource(..)))
+    }
+
     /// The statement's text, in the family's words.
     pub(super) fn text_of(&self, statement: &Statement) -> String {
         let matches = statement
