@@ -3,7 +3,11 @@
 //!
 //! A failure prints its seed; `SEED=n cargo test --test simulation` runs that one alone.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a panic is how a test fails"
+)]
 
 use std::collections::VecDeque;
 use std::env;
