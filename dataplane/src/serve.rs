@@ -92,8 +92,10 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     let addresses = config.file.admin.listen.addresses(fixed.ipv6);
     let admin = admin::listen(&addresses).map_err(|error| Error::Admin(addresses, error))?;
     privileges::reduce(&privileges::needed(fixed.mode, config.file.mark))?;
-    let log = AccessLog::start(io::stdout()).map_err(Error::Start)?;
+    let (log, writer) = AccessLog::start(io::stdout()).map_err(Error::Start)?;
     let engine = Engine::start(&setup, listeners, &log)?;
+    // Only workers hold the log from here on: it ends with the last of them.
+    drop(log);
     let health = Arc::new(Health::default());
     let shown = Arc::new(shown(&engine, &health, fixed.mode));
     let service = Service {
@@ -109,7 +111,9 @@ pub fn run(args: &Serve) -> Result<(), Error> {
         .enable_all()
         .build()
         .map_err(Error::Start)?;
-    runtime.block_on(service.run(admin)).map_err(Error::Start)
+    runtime.block_on(service.run(admin)).map_err(Error::Start)?;
+    writer.finish();
+    Ok(())
 }
 
 fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode) -> Shown {

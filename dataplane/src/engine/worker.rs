@@ -16,9 +16,10 @@ use super::listener::Listeners;
 use super::wheel::Wheel;
 use super::{Limits, Mailbox, Opened, Order, Setup};
 use crate::access_log::AccessLog;
+use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
-use crate::connection::{Side, Tick};
+use crate::connection::{Connection, Side, Tick};
 use crate::counters::Counters;
 
 /// Events taken from the kernel at once.
@@ -265,9 +266,15 @@ impl Worker {
         self.advance(key);
     }
 
-    /// Whether one more connection without a header may be taken in.
-    pub(super) fn has_room(&self) -> bool {
-        self.connections.len() < self.limits.open && self.pending < self.limits.pending
+    /// Whether this connection may be taken in as things are.
+    pub(super) fn has_room(&self, newcomer: &Connection) -> bool {
+        let pending = !newcomer.is_pending() || self.pending < self.limits.pending;
+        self.connections.len() < self.limits.open && pending
+    }
+
+    /// Whether there is room, or a connection without a header that can make some.
+    pub(super) fn can_make_room(&self) -> bool {
+        self.connections.len() < self.limits.open || self.pending > 0
     }
 
     /// Cuts the oldest connection without a header; false when there is none.
@@ -360,7 +367,7 @@ impl Worker {
 
     fn set_up(&mut self, setup: &Arc<Setup>, added: Opened) {
         self.limits = setup.limits;
-        let live = |port: &Arc<crate::config::Port>| {
+        let live = |port: &Arc<Port>| {
             Rc::new(LivePort {
                 port: Arc::clone(port),
                 setup: Arc::clone(setup),
@@ -375,6 +382,7 @@ impl Worker {
             })
             .collect();
         self.retain_listeners(&wanted);
+        self.forget_pause();
         for (address, fd) in added {
             self.add_listener(address, fd, &wanted);
         }
