@@ -77,6 +77,14 @@ fn crc32c_is_verified_under_both_rules() {
     assert_eq!(read(&wrong, &SKIP), Err(Invalid::Crc32cMismatch));
 }
 
+/// Under the lenient rule bytes that are no TLV to the end are not searched at all.
+#[test]
+fn crc32c_before_bytes_that_are_no_tlv_is_not_looked_for() {
+    let wrong = with_tlvs(&[NO_SUM, &[0xFF]].concat());
+    assert_eq!(complete(&wrong, &SKIP).endpoints, inet());
+    refuses(&wrong, Invalid::TlvTrailing);
+}
+
 #[test]
 fn crc32c_in_an_unspec_or_unix_header_is_verified() {
     for (family, block) in [(0x00, &[][..]), (0x31, &[b'/'; 216]), (0x12, INET)] {

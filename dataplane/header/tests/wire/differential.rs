@@ -170,7 +170,9 @@ proptest! {
         let end = line.windows(2).position(|pair| pair == b"\r\n");
         let tcp = line.starts_with(b"PROXY TCP4 ") || line.starts_with(b"PROXY TCP6 ");
         let signed = line.windows(2).any(|pair| pair == b" +");
-        prop_assume!(end.is_some_and(|end| end <= 105) && tcp && !signed);
+        if !(end.is_some_and(|end| end <= 105) && tcp && !signed) {
+            return Ok(());
+        }
 
         let theirs = ppp::v1::Header::try_from(&line[..]).ok();
         let ours = is_whole(&line, &STREAM);
@@ -192,7 +194,9 @@ proptest! {
         let ours = parse(&bytes, &rules);
         let local = bytes[12] == LOCAL;
         let sum = matches!(&ours, Err(invalid) if invalid.reason().starts_with("crc32c"));
-        prop_assume!(!(sum || local && theirs.is_err()));
+        if sum || local && theirs.is_err() {
+            return Ok(());
+        }
 
         match (theirs, ours) {
             (Ok(theirs), Ok(Progress::Complete(ours))) => {

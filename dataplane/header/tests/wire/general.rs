@@ -1,7 +1,7 @@
 //! G1 to G6: what holds for both forms.
 
 use proxyunwrap_header::{
-    Invalid, Progress, Resemblance, Rules, Transport, Version, parse, resembles,
+    Invalid, Progress, Resemblance, Rules, Transport, UnknownKind, Version, parse, resembles,
 };
 
 use super::{INET, PROXY, accepts, between, complete, inet, read, refuses, v2_bytes, waits};
@@ -108,6 +108,19 @@ fn whatever_parses_resembles_a_header() {
         assert_eq!(resembles(header), Resemblance::Header(version));
         assert_eq!(complete(header, &Rules::default()).version, version);
     }
+}
+
+#[test]
+fn labels_are_the_ones_dashboards_name() {
+    assert_eq!([Version::V1, Version::V2].map(Version::label), ["v1", "v2"]);
+    let kinds = [
+        UnknownKind::V1Unknown,
+        UnknownKind::Unspec,
+        UnknownKind::Unix,
+        UnknownKind::OtherTransport,
+    ];
+    let labels = kinds.map(UnknownKind::label);
+    assert_eq!(labels, ["v1_unknown", "unspec", "unix", "other_transport"]);
 }
 
 #[test]

@@ -251,6 +251,15 @@ fn mixed_families_and_a_second_checksum_are_errors() {
 }
 
 #[test]
+fn errors_say_what_to_do_about_them() {
+    let error = V2::local(&mut [0; 4]).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "header does not fit the buffer; pass a larger one"
+    );
+}
+
+#[test]
 fn bytes_are_those_of_the_specification() {
     let mut buffer = [0; 512];
     let (client, destination) = (

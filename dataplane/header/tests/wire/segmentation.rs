@@ -49,6 +49,7 @@ fn a_reader_that_takes_what_is_asked_for_takes_no_payload() {
         let answer = loop {
             match parse(&bytes[..taken], &Rules::default()) {
                 Ok(Progress::NeedMore(missing)) if taken + missing <= bytes.len() => {
+                    assert!(missing >= 1, "waits for nothing");
                     taken += missing;
                 }
                 other => break other,

@@ -129,6 +129,20 @@ fn tlv_ssl_without_a_certificate_is_not_verified() {
 }
 
 #[test]
+fn tlv_ssl_flags_are_told_apart() {
+    for bit in 0..3 {
+        let header = with_tlvs(&tlv_bytes(0x20, &[1 << bit, 0, 0, 0, 0]));
+        let ssl = only_tlv(&header).ssl().unwrap();
+        let flags = [
+            ssl.over_tls(),
+            ssl.certificate_on_connection(),
+            ssl.certificate_in_session(),
+        ];
+        assert_eq!(flags, [bit == 0, bit == 1, bit == 2]);
+    }
+}
+
+#[test]
 fn tlv_ssl_that_lies_about_its_parts_is_refused() {
     refuses(
         &with_tlvs(&tlv_bytes(0x20, &[1, 0, 0, 0])),
