@@ -84,8 +84,13 @@ pub enum Impossible {
     )]
     StrangeRule(String),
     /// The kernel lacks what `--steer` needs.
-    #[error("this kernel has no nf_tables for --steer {0}; use --steer {1}")]
-    NoNfTables(&'static str, &'static str),
+    #[error("this kernel's nf_tables cannot do it ({refused}); use --steer {instead}")]
+    NoNfTables {
+        /// The kernel's answer.
+        refused: Refused,
+        /// What needs less.
+        instead: &'static str,
+    },
 }
 
 impl Error {
