@@ -28,6 +28,8 @@ pub use self::rule::Family;
 pub use self::socket::Refused;
 pub use self::verify::{SpoofError, spoof_works};
 
+use nix::errno::Errno;
+
 use self::changes::Change;
 use self::kernel::Kernel;
 use self::plan::{Plan, Request};
@@ -122,50 +124,60 @@ pub fn init(options: &Options) -> Result<Report, Error> {
 fn make_plan(kernel: &mut Kernel, options: &Options) -> Result<(Plan, Vec<String>), Error> {
     let interfaces = interfaces::read().map_err(reading("interfaces"))?;
     let devices = interfaces::choose(&options.interfaces, &interfaces)?;
-    if options.steer == Steer::SamePort && !options.redirects.is_empty() {
+    let redirects = options.redirects.as_slice();
+    if options.steer == Steer::SamePort && !redirects.is_empty() {
         return Err(Impossible::SamePortRedirect.into());
     }
-    if devices.is_empty() && !options.redirects.is_empty() {
+    if devices.is_empty() && !redirects.is_empty() {
         return Err(Impossible::NothingToSteer.into());
     }
+    let source_mode = options.source_mode;
     let planned = |table| {
+        let (interfaces, devices) = (&interfaces, &devices);
         plan::plan(&Request {
-            redirects: &options.redirects,
+            redirects,
             table,
-            source_mode: options.source_mode,
-            interfaces: &interfaces,
-            devices: &devices,
+            source_mode,
+            interfaces,
+            devices,
         })
     };
     if devices.is_empty() {
-        let note = "no interface to guard: none but lo is up and has an address".to_owned();
-        return Ok((planned(None)?, vec![note]));
+        let note = "no guard: no interface but lo is up and has an address";
+        return Ok((planned(None)?, vec![note.to_owned()]));
     }
-    for &family in options.steer.choices() {
+    let mut refusals = Vec::new();
+    for &family in options.steer.families() {
         let plan = planned(Some(family))?;
-        if kernel.would_take(&plan)? {
-            return Ok((plan, Vec::new()));
+        match kernel.would_refuse(&plan)? {
+            None => return Ok((plan, Vec::new())),
+            Some(refused) => refusals.push(refused),
         }
     }
-    match options.steer {
-        Steer::Auto | Steer::Inet => Err(Impossible::NoNfTables("inet", "same-port").into()),
-        Steer::Netdev => Err(Impossible::NoNfTables("netdev", "inet or same-port").into()),
-        Steer::SamePort => {
-            let note = "no guard: this kernel has no nf_tables, packets with a foreign source \
-                        may leave the pod";
-            Ok((planned(None)?, vec![note.to_owned()]))
-        }
-    }
+    options.steer.without_table(refusals)?;
+    let note = "no guard: this kernel has no nf_tables, a foreign source may leave the pod";
+    Ok((planned(None)?, vec![note.to_owned()]))
 }
 
 impl Steer {
     /// Which families may carry the table, the best first.
-    fn choices(self) -> &'static [TableFamily] {
+    fn families(self) -> &'static [TableFamily] {
         match self {
             Self::Auto | Self::SamePort => &table::FAMILIES,
             Self::Netdev => &[TableFamily::Netdev],
             Self::Inet => &[TableFamily::Inet],
         }
+    }
+
+    /// Whether it can do without a table that the kernel refuses.
+    fn without_table(self, mut refusals: Vec<Refused>) -> Result<(), Impossible> {
+        let instead = match self {
+            Self::SamePort => return Ok(()),
+            Self::Netdev => "inet or same-port",
+            Self::Auto | Self::Inet => "same-port",
+        };
+        let refused = refusals.pop().unwrap_or_else(|| Errno::EOPNOTSUPP.into());
+        Err(Impossible::NoNfTables { refused, instead })
     }
 }
 

@@ -84,8 +84,13 @@ pub enum Impossible {
     )]
     StrangeRule(String),
     /// The kernel lacks what `--steer` needs.
-    #[error("this kernel has no nf_tables for --steer {0}; use --steer {1}")]
-    NoNfTables(&'static str, &'static str),
+    #[error("this kernel's nf_tables cannot do it ({refused}); use --steer {instead}")]
+    NoNfTables {
+        /// The kernel's answer.
+        refused: Refused,
+        /// What needs less.
+        instead: &'static str,
+    },
 }
 
 impl Error {
@@ -99,5 +104,46 @@ impl Error {
             | Self::Verify { .. }
             | Self::Gaps(_) => 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::errno::Errno;
+
+    use super::*;
+
+    fn chain(error: Error) -> String {
+        format!("{:#}", anyhow::Error::from(error))
+    }
+
+    #[test]
+    fn a_refused_step_names_the_object_and_the_capability() {
+        let step = "add rule \"from 127.0.0.0/8 iif lo lookup local\"".to_owned();
+        let error = Error::Change {
+            step,
+            source: Errno::EPERM.into(),
+        };
+        assert_eq!(error.exit_code(), 1);
+        assert_eq!(
+            chain(error),
+            "could not add rule \"from 127.0.0.0/8 iif lo lookup local\": \
+             operation not permitted; init needs NET_ADMIN"
+        );
+    }
+
+    #[test]
+    fn a_kernel_without_nf_tables_is_told_what_needs_less() {
+        let refused = Errno::EOPNOTSUPP.into();
+        let error = Error::from(Impossible::NoNfTables {
+            refused,
+            instead: "same-port",
+        });
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(
+            chain(error),
+            "this kernel's nf_tables cannot do it (operation not supported on transport endpoint); \
+             use --steer same-port"
+        );
     }
 }

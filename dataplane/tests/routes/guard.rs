@@ -1,5 +1,6 @@
 //! No packet leaves the pod with a source that is not its own.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
@@ -39,6 +40,19 @@ fn datagram_of_a_foreign_source_stays_inside() {
             CLIENT_V6,
             "{way}"
         );
+    }
+}
+
+#[test]
+fn inet_tells_the_sender_of_a_foreign_datagram() {
+    let pod = Pod::new();
+    pod.init("--steer inet");
+    for (client, peer) in [(CLIENT_V4, PEER_V4), (CLIENT_V6, PEER_V6)] {
+        let sent = pod
+            .inside
+            .enter(|| datagrams_as((client, 0).into())?.send_to(b"hello", (peer, 5300)));
+        let refused = sent.expect_err("the guard drops it while it is sent");
+        assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{refused}");
     }
 }
 

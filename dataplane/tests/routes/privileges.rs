@@ -1,7 +1,7 @@
 //! Who needs what: `init` NET_ADMIN alone, the sidecar nothing.
 
 use std::net::SocketAddr;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use caps::CapSet;
 use proxyunwrap_dataplane::routes::{Family, SourceMode, spoof_works};
@@ -75,6 +75,33 @@ fn net_admin_alone_is_enough_for_init() {
         by_root.init(way);
         assert_eq!(pod.listings(), by_root.listings(), "{way}");
     }
+}
+
+/// As a pod with `hostUsers: false`: capabilities count in its own user namespace alone.
+#[test]
+fn net_admin_of_a_user_namespace_is_enough_for_init() {
+    let script = format!(
+        "ip link set lo up
+         ip link add eth0 type veth peer name peer0
+         ip addr add 10.9.0.2/24 dev eth0
+         ip link set eth0 up
+         {0} init --redirect 8080:15001
+         {0} init --undo",
+        env!("CARGO_BIN_EXE_proxyunwrap-dataplane")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net", "sh", "-ec", &script]);
+    let output = command.output().expect("these tests need util-linux");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        said.contains("verified: loopback takes a connection from 192.0.2.1"),
+        "{said}"
+    );
 }
 
 #[test]

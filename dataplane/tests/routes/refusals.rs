@@ -83,7 +83,7 @@ fn namespace_without_an_interface_has_nothing_to_redirect_but_lends_sources() {
         "no interface to steer: none but lo is up and has an address; name one with --interface",
     );
     let said = pod.init("");
-    assert!(said.contains("no interface to guard"), "{said}");
+    assert!(said.contains("no guard: no interface but lo"), "{said}");
     assert!(said.contains("verified"), "{said}");
 }
 

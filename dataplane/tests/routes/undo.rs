@@ -7,6 +7,7 @@ const FOREIGN: &str = "
     ip rule add pref 100 fwmark 7 lookup 42
     ip rule add pref 1 from 198.51.100.9 lookup 43
     ip -6 rule add pref 100 fwmark 7 lookup 42
+    ip rule add pref 101 not from 10.9.0.0/24 lookup 44
     ip route add 198.51.100.0/24 via 10.9.0.1 table 42
     ip route add unreachable 203.0.113.0/24 table 123
     ip route add default via 10.9.0.1

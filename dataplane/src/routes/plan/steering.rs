@@ -168,3 +168,6 @@ fn is_v4(net: &IpNet) -> bool {
 fn is_link_local(ip: &IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
+
+#[cfg(test)]
+mod tests;
