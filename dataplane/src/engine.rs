@@ -5,6 +5,7 @@
 
 mod carry;
 mod listener;
+mod orders;
 pub mod socket;
 mod wheel;
 mod worker;

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,12 +10,11 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use slab::Slab;
 
-use super::carry::{Carried, LivePort, Turn};
+use super::carry::{Carried, Turn};
 use super::listener::Listeners;
 use super::wheel::Wheel;
-use super::{Limits, Mailbox, Opened, Order, Setup};
+use super::{Limits, Mailbox};
 use crate::access_log::AccessLog;
-use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
 use crate::connection::{Connection, Side, Tick};
@@ -82,7 +80,7 @@ pub(super) struct Worker {
     pub(super) now: Tick,
     generation: u32,
     pending: usize,
-    draining: bool,
+    pub(super) draining: bool,
 }
 
 /// Runs a worker until it is told to end.
@@ -293,7 +291,7 @@ impl Worker {
         carried.is_some_and(|carried| carried.key == key && carried.logic.is_pending())
     }
 
-    fn cut(&mut self, key: Key, outcome: Outcome) {
+    pub(super) fn cut(&mut self, key: Key, outcome: Outcome) {
         let Some(carried) = self.connections.get_mut(key.index as usize) else {
             return;
         };
@@ -339,60 +337,6 @@ impl Worker {
             let lost = !self.parts.log.record(carried.record(outcome, self.now));
             self.parts.counters.log_lost.add(u64::from(lost));
         }
-    }
-
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Setup(setup, added) => self.set_up(&setup, added),
-            Order::Drain => {
-                self.stop_accepting();
-                self.draining = true;
-            }
-            Order::Cut => {
-                self.stop_accepting();
-                self.draining = true;
-                for key in self.keys() {
-                    self.cut(key, Outcome::Drained);
-                }
-            }
-            Order::List(answer) => {
-                let open = self
-                    .connections
-                    .iter()
-                    .map(|(_, carried)| carried.open(self.now));
-                let _ = answer.send(open.collect());
-            }
-        }
-    }
-
-    fn set_up(&mut self, setup: &Arc<Setup>, added: Opened) {
-        self.limits = setup.limits;
-        let live = |port: &Arc<Port>| {
-            Rc::new(LivePort {
-                port: Arc::clone(port),
-                setup: Arc::clone(setup),
-            })
-        };
-        let wanted: Vec<_> = setup
-            .ports
-            .iter()
-            .flat_map(|(port, at)| {
-                let live = live(port);
-                at.iter().map(move |address| (*address, Rc::clone(&live)))
-            })
-            .collect();
-        self.retain_listeners(&wanted);
-        self.forget_pause();
-        for (address, fd) in added {
-            self.add_listener(address, fd, &wanted);
-        }
-    }
-
-    fn keys(&self) -> Vec<Key> {
-        self.connections
-            .iter()
-            .map(|(_, carried)| carried.key)
-            .collect()
     }
 }
 
