@@ -100,7 +100,7 @@ from_client() {
 
 # Not `wget -T`, which crashes in Debian's busybox.
 from_pod() { # POD ADDRESS
-  kubectl_check exec "$1" -- timeout 5 wget -q -O - "http://$2/"
+  kubectl_check exec "$1" --container="$1" -- timeout 5 wget -q -O - "http://$2/"
 }
 
 lookup() { # NAME [SERVER]

@@ -16,13 +16,14 @@ shell() {
 }
 
 load() {
-  local archive
+  local archive said
   require_root
   (($# > 0)) || fail "load what? OCI archives, each with an image called localhost/NAME:TAG"
   require_up
   for archive in "$@"; do
     [[ -r $archive ]] || fail "cannot read $archive"
-    import_image "$archive"
+    said=$(import_image "$archive" 2>&1) || fail "loading $archive: $said"
+    awk -v archive="$archive" '$2 == "saved" { print "loaded " $1 " from " archive }' <<<"$said"
   done
 }
 
