@@ -4,9 +4,12 @@
 //! client pod ──▶ HAProxy pod ──▶ Service address or node port ──▶ app's pod, both families.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use proxyunwrap_e2e::cluster::{Answer, Balancer, Client, Manifest, Namespace, in_namespace};
+use anyhow::ensure;
+use proxyunwrap_e2e::cluster::{
+    Answer, Balancer, Client, Manifest, Namespace, in_namespace, until,
+};
 
 #[tokio::test]
 async fn an_app_on_every_address_sees_the_client() -> anyhow::Result<()> {

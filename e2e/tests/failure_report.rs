@@ -39,7 +39,7 @@ async fn it_has_events_logs_and_the_networks_rules() -> anyhow::Result<()> {
             has(&report, &format!("--- log of {container}\n"))?;
         }
         has(&report, "serving")?;
-        has(&report, "$ ip rule\n")?;
+        has(&report, "$ ip -4 rule\n")?;
         has(&report, "from 127.0.0.0/8 iif lo lookup local")?;
         has(&report, "proxyunwrap {")
     })

@@ -2,9 +2,10 @@
 //! connections out, names, the API server, probes by exec, and ports that are not ours.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use proxyunwrap_e2e::cluster::{Answer, Client, Manifest, Namespace, Pod, in_namespace};
+use anyhow::ensure;
+use proxyunwrap_e2e::cluster::{Answer, Client, Manifest, Namespace, Pod, in_namespace, until};
 
 /// 8080 is steered to the dataplane, 8081 is not.
 const ARGS: &str = r#"[echo, --tcp, "0.0.0.0:8080", --tcp, "[::]:8080", --tcp, "0.0.0.0:8081", --tcp, "[::]:8081"]"#;

@@ -35,7 +35,10 @@ async fn kill_alone(space: &Namespace, victim: &str, other: &str) -> anyhow::Res
     let client = Client::start(space).await?;
     let front = balancer.front(server).await?;
     let node = Node::of(space, &pod).await?;
-    sees(&client, front).await?;
+    until("clients are seen", LIMIT, async || {
+        sees(&client, front).await
+    })
+    .await?;
 
     node.kill(node.process(&pod, victim).await?).await?;
     let begin = Instant::now();

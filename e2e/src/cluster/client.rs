@@ -62,7 +62,15 @@ impl Client {
     /// The command does not start.
     pub async fn load(&self, address: SocketAddr, wait: Duration) -> anyhow::Result<Load> {
         let (address, wait) = (address.to_string(), wait.as_millis().to_string());
-        let command = ["/testapp", "load", &address, "--wait", &wait];
+        let command = [
+            "/testapp",
+            "load",
+            &address,
+            "--clients",
+            "16",
+            "--wait",
+            &wait,
+        ];
         Ok(Load::of(self.pod.start(CLIENT, &command).await?))
     }
 

@@ -12,9 +12,9 @@ const NAME: &str = "node";
 /// What a person would look at by hand.
 const RULES: [&[&str]; 6] = [
     &["ip", "address"],
-    &["ip", "rule"],
+    &["ip", "-4", "rule"],
     &["ip", "-6", "rule"],
-    &["ip", "route", "show", "table", "all"],
+    &["ip", "-4", "route", "show", "table", "all"],
     &["ip", "-6", "route", "show", "table", "all"],
     &["nft", "list", "ruleset"],
 ];

@@ -41,9 +41,10 @@ async fn of_pod(space: &Namespace, pod: &Pod) -> String {
         let name = &container.name;
         if container.restart_count > 0 {
             let title = format!("log of {name}, before its last restart");
-            text += &told(&title, pod.logs(name, true).await);
+            text += &told(&title, pod.logs(name, true).await.map(end_of));
         }
-        text += &told(&format!("log of {name}"), pod.logs(name, false).await);
+        let log = pod.logs(name, false).await.map(end_of);
+        text += &told(&format!("log of {name}"), log);
     }
     if has_sidecar(&object) {
         text += &told("rules of its network", rules(space, pod).await);
@@ -86,20 +87,29 @@ async fn events(space: &Namespace) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A titled part; long ones lose their beginning.
+/// A part with its title.
 fn told(title: &str, found: anyhow::Result<String>) -> String {
     let found = found.unwrap_or_else(|error| format!("could not be read: {error:#}"));
-    let lines: Vec<_> = found.lines().collect();
-    let shown = lines.len().saturating_sub(LINES);
-    let mut text = format!("--- {title}\n");
-    if shown > 0 {
-        text += &format!("({shown} lines before these)\n");
+    let end = if found.is_empty() || found.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("--- {title}\n{found}{end}")
+}
+
+/// What came last is what failed: a long log loses its beginning.
+#[expect(clippy::needless_pass_by_value, reason = "a step of Result::map")]
+fn end_of(log: String) -> String {
+    let lines: Vec<_> = log.lines().collect();
+    let left_out = lines.len().saturating_sub(LINES);
+    match left_out {
+        0 => log,
+        count => format!(
+            "({count} lines before these)\n{}\n",
+            lines[count..].join("\n")
+        ),
     }
-    for line in &lines[shown..] {
-        text += line;
-        text.push('\n');
-    }
-    text
 }
 
 #[cfg(test)]
@@ -109,12 +119,12 @@ mod tests {
     #[test]
     fn a_long_log_keeps_its_end() {
         let log: Vec<_> = (1..=100).map(|line| format!("line {line}")).collect();
-        let text = told("log", Ok(log.join("\n")));
+        let text = end_of(log.join("\n"));
         assert!(
-            text.starts_with("--- log\n(40 lines before these)\nline 41\n"),
+            text.starts_with("(40 lines before these)\nline 41\n"),
             "{text}"
         );
-        assert!(text.ends_with("line 100\n"));
+        assert!(text.ends_with("line 99\nline 100\n"), "{text}");
     }
 
     #[test]
