@@ -99,7 +99,6 @@ fn told(title: &str, found: anyhow::Result<String>) -> String {
 }
 
 /// What came last is what failed: a long log loses its beginning.
-#[expect(clippy::needless_pass_by_value, reason = "a step of Result::map")]
 fn end_of(log: String) -> String {
     let lines: Vec<_> = log.lines().collect();
     let left_out = lines.len().saturating_sub(LINES);
