@@ -11,6 +11,8 @@ use proxyunwrap_e2e::cluster::{
     Answer, Balancer, Client, Manifest, Namespace, in_namespace, until,
 };
 
+const LIMIT: Duration = Duration::from_secs(10);
+
 #[tokio::test]
 async fn an_app_on_every_address_sees_the_client() -> anyhow::Result<()> {
     in_namespace(async |space| {
@@ -67,9 +69,9 @@ async fn every_way_shows_the_client(
     let client = Client::start(space).await?;
     for (way, server) in ways {
         let front = balancer.front(server).await?;
-        let answer = ask(&client, front)
-            .await
-            .with_context(|| format!("{way} {server}"))?;
+        // A Service leads to a pod a moment after the pod is ready.
+        let what = format!("{way} {server} answers through the balancer");
+        let answer = until(&what, LIMIT, async || ask(&client, front).await).await?;
         let own = client.pod.address(server.is_ipv6()).await?;
         eprintln!(
             "{way} {server}: the app saw {}, the client is {}",
