@@ -127,10 +127,13 @@ async fn other(space: &Namespace) -> anyhow::Result<Pod> {
     Ok(pod)
 }
 
+/// A Service leads to a pod a moment after the pod is ready.
 async fn ask(from: &Pod, server: SocketAddr) -> anyhow::Result<Answer> {
-    let found = from
-        .exec("app", &["/testapp", "ask", &server.to_string()])
-        .await;
-    let found = found.with_context(|| format!("asking {server}"))?;
-    Ok(serde_json::from_str(&found)?)
+    let limit = Duration::from_secs(10);
+    until(&format!("{server} answers"), limit, async || {
+        let command = ["/testapp", "ask", &server.to_string()];
+        let found = from.exec("app", &command).await?;
+        Ok(serde_json::from_str(&found)?)
+    })
+    .await
 }
