@@ -81,7 +81,7 @@ mod tests {
             let mut wheel = Wheel::new(0);
             wheel.insert(7, deadline);
             if deadline > 0 {
-                assert_eq!(due(&mut wheel, deadline - 1), [], "{deadline}");
+                assert!(due(&mut wheel, deadline - 1).is_empty(), "{deadline}");
             }
             assert_eq!(due(&mut wheel, deadline + 2 * SLOT), [7], "{deadline}");
         }
