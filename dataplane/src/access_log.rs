@@ -3,10 +3,11 @@
 //! Workers hand records to a thread of ours and never wait for it: a log pipe that nobody reads
 //! costs lines, which are counted, not connections. Bytes of peers are escaped, never raw.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +15,7 @@ use proxyunwrap_header::Version;
 use proxyunwrap_header::tlv::{SslPart, Tlvs};
 use serde::{Deserialize, Serialize};
 
+use crate::connection::Way;
 use crate::connection::ladder::Attempt;
 use crate::connection::outcome::Outcome;
 
@@ -99,10 +101,27 @@ pub struct Record {
     pub duration: Duration,
 }
 
+/// How long the last lines may take to be written at the end.
+const FLUSH: Duration = Duration::from_secs(1);
+
 /// Where workers leave records.
 #[derive(Clone, Debug)]
 pub struct AccessLog {
     queue: SyncSender<Record>,
+}
+
+/// The thread that writes; to be waited for at the end, or the last lines are lost.
+#[derive(Debug)]
+pub struct Writer {
+    ended: Receiver<()>,
+}
+
+impl Writer {
+    /// Waits until every record was written, after every [`AccessLog`] is gone; a second at most,
+    /// for a pipe that nobody reads must not keep us.
+    pub fn finish(self) {
+        let _ = self.ended.recv_timeout(FLUSH);
+    }
 }
 
 impl AccessLog {
@@ -110,12 +129,14 @@ impl AccessLog {
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn start(output: impl Write + Send + 'static) -> io::Result<Self> {
+    pub fn start(output: impl Write + Send + 'static) -> io::Result<(Self, Writer)> {
         let (queue, records) = sync_channel(QUEUE);
+        let (end, ended) = channel();
+        let write = move || write_all(&records, output, end);
         thread::Builder::new()
             .name("access-log".into())
-            .spawn(move || write_all(&records, output))?;
-        Ok(Self { queue })
+            .spawn(write)?;
+        Ok((Self { queue }, Writer { ended }))
     }
 
     /// Leaves a record; false when the writer cannot keep up and the line is lost.
@@ -175,7 +196,8 @@ fn escaped(bytes: &[u8]) -> String {
     bytes[..bytes.len().min(TLV_MAX)].escape_ascii().to_string()
 }
 
-fn write_all(records: &Receiver<Record>, mut output: impl Write) {
+/// Until no worker is left; `_end` then goes, which tells [`Writer::finish`].
+fn write_all(records: &Receiver<Record>, mut output: impl Write, _end: Sender<()>) {
     while let Ok(record) = records.recv() {
         let mut text = line(&record, SystemTime::now());
         // What has gathered meanwhile goes out in the same write.
@@ -189,27 +211,49 @@ fn write_all(records: &Receiver<Record>, mut output: impl Write) {
     }
 }
 
+/// The fields of a line, in this order.
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    port: &'a str,
+    client: Option<SocketAddr>,
+    peer: SocketAddr,
+    app: Option<SocketAddr>,
+    version: &'static str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    dialled: Option<&'static str>,
+    bytes_to_app: u64,
+    bytes_to_client: u64,
+    duration_ms: u128,
+    tlvs: BTreeMap<&'static str, &'a str>,
+}
+
 /// The line of a record, with its line feed.
 fn line(record: &Record, now: SystemTime) -> String {
-    let tlvs: serde_json::Map<_, _> = record
-        .tlvs
-        .iter()
-        .map(|(tlv, text)| (tlv.key().to_owned(), text.as_str().into()))
-        .collect();
-    let fields = serde_json::json!({
-        "time": humantime::format_rfc3339_millis(now).to_string(),
-        "port": &*record.port,
-        "client": record.client.map(|client| client.to_string()),
-        "peer": record.peer.to_string(),
-        "version": record.version.map_or("none", Version::label),
-        "app": record.dialled.map(|attempt| attempt.destination.to_string()),
-        "dialled": record.dialled.map(|attempt| attempt.step.label()),
-        "outcome": record.outcome.label(),
-        "reason": record.outcome.reason(),
-        "bytes_to_app": record.moved[0],
-        "bytes_to_client": record.moved[1],
-        "duration_ms": u64::try_from(record.duration.as_millis()).unwrap_or(u64::MAX),
-        "tlvs": tlvs,
-    });
-    format!("{fields}\n")
+    let line = Line {
+        time: humantime::format_rfc3339_millis(now).to_string(),
+        port: &record.port,
+        client: record.client,
+        peer: record.peer,
+        app: record.dialled.map(|attempt| attempt.destination),
+        version: record.version.map_or("none", Version::label),
+        outcome: record.outcome.label(),
+        reason: record.outcome.reason(),
+        dialled: record.dialled.map(|attempt| attempt.step.label()),
+        bytes_to_app: record.moved[Way::ToApp as usize],
+        bytes_to_client: record.moved[Way::ToPeer as usize],
+        duration_ms: record.duration.as_millis(),
+        tlvs: record
+            .tlvs
+            .iter()
+            .map(|(tlv, text)| (tlv.key(), text.as_str()))
+            .collect(),
+    };
+    // Only a map with keys that are no text can fail.
+    serde_json::to_string(&line).unwrap_or_default() + "\n"
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,14 +89,14 @@ impl Config {
     /// # Errors
     /// The first thing that is wrong, with the field it is in.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let parsed = serde_saphyr::with_deserializer_from_str(text, |deserializer| {
-            Ok(serde_path_to_error::deserialize(deserializer))
+        let mut path = String::new();
+        let file: Result<File, _> = serde_saphyr::with_deserializer_from_str(text, |yaml| {
+            serde_path_to_error::deserialize(yaml).map_err(|error| {
+                path = error.path().to_string();
+                error.into_inner()
+            })
         });
-        let file: File = match parsed {
-            Ok(Ok(file)) => file,
-            Ok(Err(error)) => return Err(syntax(&error.path().to_string(), error.inner())),
-            Err(error) => return Err(syntax("", &error)),
-        };
+        let file = file.map_err(|error| syntax(&path, &error))?;
         Self::new(file)
     }
 
@@ -331,3 +331,6 @@ fn syntax(path: &str, error: &serde_saphyr::Error) -> Error {
         message: error.without_snippet().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 //! [`Outcome`].
 
 pub mod claim;
+mod command;
 pub mod flow;
 pub mod intake;
 pub mod ladder;
@@ -21,6 +22,7 @@ use proxyunwrap_header::Version;
 use crate::address::{Client, Peer};
 use crate::trust::Rule;
 use claim::Own;
+pub use command::{Command, Ending, Side, Way};
 use flow::Flow;
 use intake::{Decision, HeaderPolicy};
 use ladder::{Apps, Attempt, Call, Ladder, MissingFamily};
@@ -42,52 +44,6 @@ pub struct Policy {
     pub connect_timeout: Duration,
     /// Ends a relayed connection on which nothing moved for so long; None never does.
     pub idle_timeout: Option<Duration>,
-}
-
-/// A direction of the relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// From the peer to the app.
-    ToApp,
-    /// From the app to the peer.
-    ToPeer,
-}
-
-/// An end of the relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The socket we accepted.
-    Peer,
-    /// The socket we dialled.
-    App,
-}
-
-/// What the engine is to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Receive more of the beginning; report with `received`, `header_blocked` or `peer_ended`.
-    ReceiveHeader,
-    /// Dial; report with `dialing`, `dialed` or `dial_failed`.
-    Dial(Attempt),
-    /// Read once; report with `read`, `read_blocked` or `read_failed`.
-    Read(Way),
-    /// Write what is held; report with `wrote`, `write_blocked` or `write_failed`.
-    Write(Way),
-    /// Shut the sink's sending side; report with `shut` or `write_failed`.
-    Shut(Way),
-    /// Nothing, until `ready` or the deadline.
-    Wait,
-    /// The connection is over.
-    End(Outcome, Ending),
-}
-
-/// How the sockets are closed at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// In order.
-    Close,
-    /// With a reset, so that neither side takes the end for a complete stream.
-    Reset,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -253,7 +209,7 @@ impl Connection {
 
     /// Reading failed: that side is gone. Nothing is held, for only then we read.
     pub fn read_failed(&mut self, way: Way) {
-        self.end(reset_by(way.source()), Ending::Reset);
+        self.end(way.source().reset(), Ending::Reset);
     }
 
     /// `n` of the held bytes were written.
@@ -417,43 +373,6 @@ impl Connection {
     }
 }
 
-impl Way {
-    /// Both, in the order of arrays indexed by `way as usize`.
-    pub const BOTH: [Self; 2] = [Self::ToApp, Self::ToPeer];
-
-    /// Value of the `direction` label.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::ToApp => "to_app",
-            Self::ToPeer => "to_client",
-        }
-    }
-
-    /// The opposite direction.
-    pub fn other(self) -> Self {
-        match self {
-            Self::ToApp => Self::ToPeer,
-            Self::ToPeer => Self::ToApp,
-        }
-    }
-
-    /// Where its bytes come from.
-    pub fn source(self) -> Side {
-        match self {
-            Self::ToApp => Side::Peer,
-            Self::ToPeer => Side::App,
-        }
-    }
-
-    /// Where its bytes go.
-    pub fn sink(self) -> Side {
-        match self {
-            Self::ToApp => Side::App,
-            Self::ToPeer => Side::Peer,
-        }
-    }
-}
-
 fn relay_command(to_app: &Flow, to_peer: &Flow, first: Way) -> Command {
     let mut both = [(Way::ToApp, to_app.step()), (Way::ToPeer, to_peer.step())];
     if first == Way::ToPeer {
@@ -472,15 +391,8 @@ fn relay_command(to_app: &Flow, to_peer: &Flow, first: Way) -> Command {
     }
     match (to_app.is_broken(), to_peer.is_broken()) {
         (false, false) => Command::End(Outcome::Ok, Ending::Close),
-        (true, _) => Command::End(reset_by(Side::App), Ending::Reset),
-        (false, true) => Command::End(reset_by(Side::Peer), Ending::Reset),
-    }
-}
-
-fn reset_by(side: Side) -> Outcome {
-    match side {
-        Side::Peer => Outcome::PeerReset,
-        Side::App => Outcome::AppReset,
+        (true, _) => Command::End(Side::App.reset(), Ending::Reset),
+        (false, true) => Command::End(Side::Peer.reset(), Ending::Reset),
     }
 }
 

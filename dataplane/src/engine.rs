@@ -5,6 +5,7 @@
 
 mod carry;
 mod listener;
+mod orders;
 pub mod socket;
 mod wheel;
 mod worker;
@@ -27,7 +28,7 @@ use crate::connection::claim::Own;
 use crate::counters::Counters;
 use socket::Dialling;
 
-/// How long an answer to [`Engine::connections`] may take; a worker's turn is far shorter.
+/// How long an answer to [`Lister::list`] may take; a worker's turn is far shorter.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// What workers serve; replaced as a whole.
@@ -161,7 +162,7 @@ impl Engine {
     /// # Errors
     /// The first worker that cannot be had.
     pub fn start(
-        setup: Arc<Setup>,
+        setup: &Arc<Setup>,
         listeners: Vec<Opened>,
         log: &AccessLog,
     ) -> Result<Self, Error> {
@@ -176,7 +177,7 @@ impl Engine {
             let failed = |source| Error::Worker { index, source };
             let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
             let counters = Arc::new(Counters::default());
-            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
+            mailbox.send(Order::Setup(Arc::clone(setup), opened));
             let worker = worker::Parts {
                 mailbox: Arc::clone(&mailbox),
                 counters: Arc::clone(&counters),
@@ -199,11 +200,11 @@ impl Engine {
     ///
     /// # Errors
     /// A listener that cannot be had; then everything stays as it was.
-    pub fn serve(&mut self, setup: Arc<Setup>) -> Result<(), Error> {
-        let opened = open_except(&setup, self.mailboxes.len(), &self.listening)?;
+    pub fn serve(&mut self, setup: &Arc<Setup>) -> Result<(), Error> {
+        let opened = open_except(setup, self.mailboxes.len(), &self.listening)?;
         self.listening = setup.addresses();
         for (mailbox, opened) in self.mailboxes.iter().zip(opened) {
-            mailbox.send(Order::Setup(Arc::clone(&setup), opened));
+            mailbox.send(Order::Setup(Arc::clone(setup), opened));
         }
         Ok(())
     }

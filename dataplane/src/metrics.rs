@@ -305,3 +305,51 @@ fn resident_bytes() -> u64 {
     let number = line.and_then(|line| line.split_whitespace().next());
     number.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const PAGE: &str = include_str!("../../docs/metrics.md");
+
+    /// Words in back quotes at the beginning of the page's table rows, or anywhere.
+    fn documented() -> BTreeSet<&'static str> {
+        PAGE.split('`').skip(1).step_by(2).collect()
+    }
+
+    #[test]
+    fn the_documented_series_are_the_series() {
+        let text = text(&[Arc::new(Counters::default())], &Process::default());
+        let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let ours: BTreeSet<_> = types.map(|line| line.replacen(' ', "` | ", 1)).collect();
+        let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `p"));
+        let theirs: BTreeSet<_> = rows
+            .filter_map(|row| row.split(" |").next().zip(row.split(" | ").nth(1)))
+            .map(|(name, kind)| format!("p{name} | {kind}"))
+            .filter(|row| row.starts_with("proxyunwrap_") || row.starts_with("process_"))
+            .collect();
+        assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn every_reason_and_outcome_is_documented() {
+        let documented = documented();
+        let reasons = HeaderError::all().map(HeaderError::reason);
+        let reasons = reasons.chain(Refusal::ALL.map(Refusal::reason));
+        let reasons = reasons.chain(DialError::ALL.map(DialError::reason));
+        for word in reasons.chain(Outcome::LABELS) {
+            assert!(documented.contains(word), "{word} is in docs/metrics.md");
+        }
+    }
+
+    #[test]
+    fn the_histogram_counts_what_is_beyond_its_last_bound() {
+        let counters = Counters::default();
+        counters.record_dial(Step::AsClient, std::time::Duration::from_secs(9));
+        let text = text(&[Arc::new(counters)], &Process::default());
+        assert!(text.contains("proxyunwrap_connect_seconds_bucket{le=\"+Inf\"} 1"));
+        assert!(text.contains("proxyunwrap_connect_seconds_bucket{le=\"5\"} 0"));
+    }
+}

@@ -11,6 +11,7 @@
 
 mod attribute;
 mod changes;
+mod error;
 mod interfaces;
 mod kernel;
 mod netlink;
@@ -21,10 +22,13 @@ mod socket;
 mod table;
 mod verify;
 
+pub use self::error::{Error, Impossible};
 pub use self::plan::{Redirect, SourceMode};
 pub use self::rule::Family;
 pub use self::socket::Refused;
 pub use self::verify::{SpoofError, spoof_works};
+
+use nix::errno::Errno;
 
 use self::changes::Change;
 use self::kernel::Kernel;
@@ -90,102 +94,6 @@ pub struct Report {
     pub lines: Vec<String>,
 }
 
-/// Why it was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The namespace or the request makes it impossible; trying again will not help.
-    #[error(transparent)]
-    Impossible(#[from] Impossible),
-    /// What exists could not be read.
-    #[error("could not read the {what}")]
-    Read {
-        /// Of what.
-        what: &'static str,
-        /// The kernel's answer.
-        source: Refused,
-    },
-    /// A step was refused.
-    #[error("could not {step}")]
-    Change {
-        /// The step.
-        step: String,
-        /// The kernel's answer.
-        source: Refused,
-    },
-    /// It does not work, and this is why.
-    #[error("could not connect from {} to loopback: {gaps}", verify::client(*.family))]
-    Missing {
-        /// In which family.
-        family: Family,
-        /// What is missing.
-        gaps: String,
-    },
-    /// All of the plan exists, and yet it does not work.
-    #[error("could not connect from {} to loopback, though nothing is missing", verify::client(*.family))]
-    Verify {
-        /// In which family.
-        family: Family,
-        /// What the connection met.
-        source: SpoofError,
-    },
-    /// The check found gaps that no connection notices.
-    #[error("{0}")]
-    Gaps(String),
-}
-
-/// Why a request cannot be met.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Impossible {
-    /// Neither 127.0.0.1 nor ::1 exists.
-    #[error("lo is down or has neither 127.0.0.1 nor ::1: there is no loopback to dial an app on")]
-    NoLoopback,
-    /// Two redirects share a port.
-    #[error("redirect {port}:{listen} uses a port that another redirect uses already")]
-    PortTwice {
-        /// What peers dial.
-        port: u16,
-        /// The sidecar's own.
-        listen: u16,
-    },
-    /// One redirect's port is the other's target, or its own.
-    #[error("port {0} cannot be both dialled by peers and the sidecar's own; take another number")]
-    PortIsListen(u16),
-    /// `--steer same-port` with redirects.
-    #[error("--steer same-port redirects nothing; leave out --redirect or choose another --steer")]
-    SamePortRedirect,
-    /// Nothing to steer on.
-    #[error(
-        "no interface to steer: none but lo is up and has an address; name one with --interface"
-    )]
-    NothingToSteer,
-    /// `--interface` names none.
-    #[error("there is no interface \"{0}\" in this namespace")]
-    NoInterface(String),
-    /// `--interface lo`.
-    #[error("interface \"{0}\" is loopback, which is never steered")]
-    Loopback(String),
-    /// Rule 0 is someone else's.
-    #[error("rule \"{0}\" of another program asks the local table; use --source-mode transparent")]
-    StrangeRule(String),
-    /// The kernel lacks what `--steer` needs.
-    #[error("this kernel has no nf_tables for --steer {0}; use --steer {1}")]
-    NoNfTables(&'static str, &'static str),
-}
-
-impl Error {
-    /// 1 failed, 2 asked for something impossible.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Impossible(_) => 2,
-            Self::Read { .. }
-            | Self::Change { .. }
-            | Self::Missing { .. }
-            | Self::Verify { .. }
-            | Self::Gaps(_) => 1,
-        }
-    }
-}
-
 /// Prepares the calling thread's network namespace, or undoes that. Twice is the same as once.
 pub fn init(options: &Options) -> Result<Report, Error> {
     let mut kernel = Kernel::open()?;
@@ -216,50 +124,60 @@ pub fn init(options: &Options) -> Result<Report, Error> {
 fn make_plan(kernel: &mut Kernel, options: &Options) -> Result<(Plan, Vec<String>), Error> {
     let interfaces = interfaces::read().map_err(reading("interfaces"))?;
     let devices = interfaces::choose(&options.interfaces, &interfaces)?;
-    if options.steer == Steer::SamePort && !options.redirects.is_empty() {
+    let redirects = options.redirects.as_slice();
+    if options.steer == Steer::SamePort && !redirects.is_empty() {
         return Err(Impossible::SamePortRedirect.into());
     }
-    if devices.is_empty() && !options.redirects.is_empty() {
+    if devices.is_empty() && !redirects.is_empty() {
         return Err(Impossible::NothingToSteer.into());
     }
+    let source_mode = options.source_mode;
     let planned = |table| {
+        let (interfaces, devices) = (&interfaces, &devices);
         plan::plan(&Request {
-            redirects: &options.redirects,
+            redirects,
             table,
-            source_mode: options.source_mode,
-            interfaces: &interfaces,
-            devices: &devices,
+            source_mode,
+            interfaces,
+            devices,
         })
     };
     if devices.is_empty() {
-        let note = "no interface to guard: none but lo is up and has an address".to_owned();
-        return Ok((planned(None)?, vec![note]));
+        let note = "no guard: no interface but lo is up and has an address";
+        return Ok((planned(None)?, vec![note.to_owned()]));
     }
-    for &family in options.steer.choices() {
+    let mut refusals = Vec::new();
+    for &family in options.steer.families() {
         let plan = planned(Some(family))?;
-        if kernel.would_take(&plan)? {
-            return Ok((plan, Vec::new()));
+        match kernel.would_refuse(&plan)? {
+            None => return Ok((plan, Vec::new())),
+            Some(refused) => refusals.push(refused),
         }
     }
-    match options.steer {
-        Steer::Auto | Steer::Inet => Err(Impossible::NoNfTables("inet", "same-port").into()),
-        Steer::Netdev => Err(Impossible::NoNfTables("netdev", "inet or same-port").into()),
-        Steer::SamePort => {
-            let note = "no guard: this kernel has no nf_tables, packets with a foreign source \
-                        may leave the pod";
-            Ok((planned(None)?, vec![note.to_owned()]))
-        }
-    }
+    options.steer.without_table(refusals)?;
+    let note = "no guard: this kernel has no nf_tables, a foreign source may leave the pod";
+    Ok((planned(None)?, vec![note.to_owned()]))
 }
 
 impl Steer {
     /// Which families may carry the table, the best first.
-    fn choices(self) -> &'static [TableFamily] {
+    fn families(self) -> &'static [TableFamily] {
         match self {
             Self::Auto | Self::SamePort => &table::FAMILIES,
             Self::Netdev => &[TableFamily::Netdev],
             Self::Inet => &[TableFamily::Inet],
         }
+    }
+
+    /// Whether it can do without a table that the kernel refuses.
+    fn without_table(self, mut refusals: Vec<Refused>) -> Result<(), Impossible> {
+        let instead = match self {
+            Self::SamePort => return Ok(()),
+            Self::Netdev => "inet or same-port",
+            Self::Auto | Self::Inet => "same-port",
+        };
+        let refused = refusals.pop().unwrap_or_else(|| Errno::EOPNOTSUPP.into());
+        Err(Impossible::NoNfTables { refused, instead })
     }
 }
 
@@ -269,22 +187,25 @@ fn carry_out(
     dry_run: bool,
     nothing: &str,
 ) -> Result<Report, Error> {
-    if dry_run {
+    if changes.is_empty() {
+        // What a dry run prints is for a shell.
+        let mark = if dry_run { "# " } else { "" };
         return Ok(Report {
-            lines: changes.iter().map(Change::to_string).collect(),
+            lines: vec![format!("{mark}{nothing}")],
         });
     }
     let mut lines = Vec::new();
     for change in changes {
+        if dry_run {
+            lines.push(change.to_string());
+            continue;
+        }
         let refused = |source| Error::Change {
             step: change.tried(),
             source,
         };
         kernel.make(change).map_err(refused)?;
         lines.push(change.done());
-    }
-    if lines.is_empty() {
-        lines.push(nothing.to_owned());
     }
     Ok(Report { lines })
 }

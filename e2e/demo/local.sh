@@ -122,7 +122,7 @@ start_haproxy() {
 
 start_dataplane() {
   local dataplane=$work/proxyunwrap-dataplane config=$work/config.yaml
-  ip netns exec "$POD" "$dataplane" init --config "$config"
+  ip netns exec "$POD" "$dataplane" init --config "$config" | sed 's/^/    /'
   ip netns exec "$POD" "${UNPRIVILEGED[@]}" "$dataplane" serve --config "$config" \
     >"$work/serve.out" 2>&1 &
   serve=$! # every program of this line replaces the one before: the pid is the dataplane's

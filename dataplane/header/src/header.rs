@@ -31,8 +31,8 @@ pub struct Header<'a> {
 impl<'a> Header<'a> {
     /// The extensions of a v2 header, in the order they were written; none for v1.
     ///
-    /// Under [`TlvRule::Strict`](crate::TlvRule::Strict) every item is `Ok`. LOCAL headers have
-    /// no fixed place for them: see [`Endpoints::Local`].
+    /// Under [`TlvRule::Strict`](crate::TlvRule::Strict) every item is `Ok`. Two kinds of header
+    /// have no fixed place for them: see [`Endpoints::Local`] and [`UnknownKind::Unspec`].
     #[must_use]
     pub fn tlvs(&self) -> Tlvs<'a> {
         self.tlvs.clone()
@@ -90,8 +90,9 @@ pub enum Endpoints {
 pub enum UnknownKind {
     /// v1 `UNKNOWN`.
     V1Unknown,
-    /// v2 PROXY of the unspecified family. Its block is read as TLVs: that family has no
-    /// addresses.
+    /// v2 PROXY of the unspecified family. Addresses in it are of no known size and ignored, so
+    /// its block counts as TLVs if it can be read as such to its last byte; if not, the header
+    /// has none. A checksum found that way has to be right.
     Unspec,
     /// v2 PROXY of the `AF_UNIX` family.
     Unix,

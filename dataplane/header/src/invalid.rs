@@ -2,9 +2,7 @@
 
 use core::fmt;
 
-/// Why these bytes are refused. Final: no further byte changes it.
-///
-/// A variant's text names what was found; its [`reason`](Invalid::reason) is a metric label.
+// One table of variant, label and text, so that none of the three can be forgotten.
 macro_rules! invalid {
     ($($(#[$doc:meta])* $variant:ident, $reason:literal, $text:literal;)*) => {
         /// Why these bytes are refused. Final: no further byte changes it.

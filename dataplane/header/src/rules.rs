@@ -22,6 +22,16 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Both versions on a TCP port, 4096 bytes, strict.
+    pub const DEFAULT: Self = Self {
+        v1: true,
+        v2: true,
+        max_len: 4096,
+        transport: Transport::Stream,
+        tlvs: TlvRule::Strict,
+        tcp6_v4_literal: false,
+    };
+
     /// Bytes of the longest header these rules accept; a buffer of this size holds any.
     #[must_use]
     pub const fn longest(&self) -> usize {
@@ -39,17 +49,10 @@ impl Rules {
     }
 }
 
-/// Both versions on a TCP port, 4096 bytes, strict.
+/// [`Rules::DEFAULT`].
 impl Default for Rules {
     fn default() -> Self {
-        Self {
-            v1: true,
-            v2: true,
-            max_len: 4096,
-            transport: Transport::Stream,
-            tlvs: TlvRule::Strict,
-            tcp6_v4_literal: false,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -69,8 +72,8 @@ pub enum Transport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TlvRule {
     /// A TLV, or a part of an SSL TLV, that runs past its end, trailing bytes that are none, and
-    /// a unique id over 128 bytes refuse the header. LOCAL headers are exempt: their content is
-    /// ignored.
+    /// a unique id over 128 bytes refuse the header. LOCAL headers and those of the unspecified
+    /// family are exempt: their content is to be ignored.
     #[default]
     Strict,
     /// Skipped by length. Only when the bytes can be read as TLVs to the last one are they

@@ -109,20 +109,18 @@ fn whole<'a>(header: &'a [u8], subject: Subject, rules: &Rules) -> Result<Header
     let block = header.get(FIXED_LEN..).unwrap_or_default();
     let (endpoints, tlvs) = match subject {
         Subject::Sender(family) => {
-            let addresses = family.map_or(0, Family::len);
-            (
-                Endpoints::Local,
-                checks::local_tlvs(header, block, addresses)?,
-            )
+            let tlvs = checks::loose_tlvs(header, block, family.map_or(0, Family::len))?;
+            (Endpoints::Local, tlvs)
+        }
+        Subject::Client(Family::Unspec, _) => {
+            let tlvs = checks::loose_tlvs(header, block, 0)?;
+            (Endpoints::Unknown(UnknownKind::Unspec), tlvs)
         }
         Subject::Client(family, carried) => {
-            let (addresses, rest) = block
-                .split_at_checked(family.len())
-                .ok_or(Invalid::TooShort)?;
-            (
-                endpoints(family, carried, addresses, rules),
-                checks::tlvs(header, rest, rules)?,
-            )
+            let split = block.split_at_checked(family.len());
+            let (addresses, rest) = split.ok_or(Invalid::TooShort)?;
+            let tlvs = checks::tlvs(header, rest, rules)?;
+            (endpoints(family, carried, addresses, rules), tlvs)
         }
     };
     Ok(Header {

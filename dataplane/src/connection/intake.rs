@@ -114,3 +114,6 @@ fn dial(header: &Header<'_>, peer: Peer, policy: &HeaderPolicy, own: &Own) -> De
 fn refuse(error: HeaderError) -> Decision {
     Decision::Refuse(Outcome::BadHeader(error), None)
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,5 +233,4 @@ fn dial_error(call: Call, errno: Errno) -> DialError {
 }
 
 #[cfg(test)]
-#[path = "ladder/tests.rs"]
 mod tests;

@@ -178,6 +178,7 @@ impl Carried {
         self.dial_answered = false;
         // The socket of an earlier step goes first, and its registration with it.
         self.app = None;
+        self.hung[Side::App as usize] = false;
         let Dialled { socket, connected } = match socket::dial(attempt, self.live.setup.dialling) {
             Ok(dialled) => dialled,
             Err((call, errno)) => return self.logic.dial_failed(call, errno),

@@ -16,7 +16,6 @@ use crate::connection::outcome::Outcome;
 use crate::connection::{Connection, Tick};
 use crate::counters::Pause;
 use crate::sys;
-use crate::trust::Rule;
 
 /// Connections accepted from one listener before others get their turn.
 const TURN: usize = 64;
@@ -49,7 +48,8 @@ struct Listener {
 impl Listeners {
     /// When a pause is to be looked at again.
     pub(super) fn resume_at(&self) -> Option<Tick> {
-        self.paused.map(|paused| paused.until)
+        let until = self.paused.map(|paused| paused.until);
+        until.filter(|until| *until != Tick::MAX)
     }
 }
 
@@ -57,7 +57,7 @@ impl Worker {
     /// Accepts what waits at a listener, up to a turn's worth.
     pub(super) fn accept_from(&mut self, index: usize) {
         for _ in 0..TURN {
-            if self.listeners.paused.is_some() || !self.make_room() {
+            if self.listeners.paused.is_some() || !self.may_accept() {
                 return;
             }
             let Some(Some(listener)) = self.listeners.open.get(index) else {
@@ -91,16 +91,16 @@ impl Worker {
         };
         let now = self.now;
         let logic = Connection::new(peer, rule, &live.port.policy, now);
-        if rule != Rule::Pass && !self.has_room() {
+        if !self.has_room(&logic) {
             self.evict_oldest();
         }
         self.insert(|key| Carried::new(key, logic, live, socket, now));
     }
 
-    /// Room for one more: at the limit the oldest connection without a header goes, and if there is
-    /// none we pause; the kernel's backlog holds newcomers.
-    fn make_room(&mut self) -> bool {
-        if self.connections.len() < self.limits.open || self.evict_oldest() {
+    /// At the limit the oldest connection without a header makes room for whoever comes; if there
+    /// is none we pause, and the kernel's backlog holds newcomers.
+    fn may_accept(&mut self) -> bool {
+        if self.can_make_room() {
             return true;
         }
         self.pause(Pause::Limit);
@@ -116,10 +116,21 @@ impl Worker {
     fn pause(&mut self, reason: Pause) {
         self.parts.counters.record_pause(reason);
         self.listeners.paused = Some(Paused {
-            until: self.now + REST,
+            // At the limit only a closed connection, or a higher limit, makes a difference.
+            until: match reason {
+                Pause::Limit => Tick::MAX,
+                Pause::Exhausted => self.now + REST,
+            },
             open: self.connections.len(),
         });
         self.want_events(EpollFlags::empty());
+    }
+
+    /// Ends a pause, if there is one: limits may be others now.
+    pub(super) fn forget_pause(&mut self) {
+        if self.listeners.paused.take().is_some() {
+            self.want_events(EpollFlags::EPOLLIN);
+        }
     }
 
     /// Ends a pause when a connection has closed or its time is up.
@@ -128,8 +139,7 @@ impl Worker {
             return;
         };
         if self.connections.len() < paused.open || self.now >= paused.until {
-            self.listeners.paused = None;
-            self.want_events(EpollFlags::EPOLLIN);
+            self.forget_pause();
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,14 +10,14 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use slab::Slab;
 
-use super::carry::{Carried, LivePort, Turn};
+use super::carry::{Carried, Turn};
 use super::listener::Listeners;
 use super::wheel::Wheel;
-use super::{Limits, Mailbox, Opened, Order, Setup};
+use super::{Limits, Mailbox};
 use crate::access_log::AccessLog;
 use crate::config::file::AccessLogMode;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
-use crate::connection::{Side, Tick};
+use crate::connection::{Connection, Side, Tick};
 use crate::counters::Counters;
 
 /// Events taken from the kernel at once.
@@ -81,7 +80,7 @@ pub(super) struct Worker {
     pub(super) now: Tick,
     generation: u32,
     pending: usize,
-    draining: bool,
+    pub(super) draining: bool,
 }
 
 /// Runs a worker until it is told to end.
@@ -265,9 +264,15 @@ impl Worker {
         self.advance(key);
     }
 
-    /// Whether one more connection without a header may be taken in.
-    pub(super) fn has_room(&self) -> bool {
-        self.connections.len() < self.limits.open && self.pending < self.limits.pending
+    /// Whether this connection may be taken in as things are.
+    pub(super) fn has_room(&self, newcomer: &Connection) -> bool {
+        let pending = !newcomer.is_pending() || self.pending < self.limits.pending;
+        self.connections.len() < self.limits.open && pending
+    }
+
+    /// Whether there is room, or a connection without a header that can make some.
+    pub(super) fn can_make_room(&self) -> bool {
+        self.connections.len() < self.limits.open || self.pending > 0
     }
 
     /// Cuts the oldest connection without a header; false when there is none.
@@ -286,7 +291,7 @@ impl Worker {
         carried.is_some_and(|carried| carried.key == key && carried.logic.is_pending())
     }
 
-    fn cut(&mut self, key: Key, outcome: Outcome) {
+    pub(super) fn cut(&mut self, key: Key, outcome: Outcome) {
         let Some(carried) = self.connections.get_mut(key.index as usize) else {
             return;
         };
@@ -332,59 +337,6 @@ impl Worker {
             let lost = !self.parts.log.record(carried.record(outcome, self.now));
             self.parts.counters.log_lost.add(u64::from(lost));
         }
-    }
-
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Setup(setup, added) => self.set_up(&setup, added),
-            Order::Drain => {
-                self.stop_accepting();
-                self.draining = true;
-            }
-            Order::Cut => {
-                self.stop_accepting();
-                self.draining = true;
-                for key in self.keys() {
-                    self.cut(key, Outcome::Drained);
-                }
-            }
-            Order::List(answer) => {
-                let open = self
-                    .connections
-                    .iter()
-                    .map(|(_, carried)| carried.open(self.now));
-                let _ = answer.send(open.collect());
-            }
-        }
-    }
-
-    fn set_up(&mut self, setup: &Arc<Setup>, added: Opened) {
-        self.limits = setup.limits;
-        let live = |port: &Arc<crate::config::Port>| {
-            Rc::new(LivePort {
-                port: Arc::clone(port),
-                setup: Arc::clone(setup),
-            })
-        };
-        let wanted: Vec<_> = setup
-            .ports
-            .iter()
-            .flat_map(|(port, at)| {
-                let live = live(port);
-                at.iter().map(move |address| (*address, Rc::clone(&live)))
-            })
-            .collect();
-        self.retain_listeners(&wanted);
-        for (address, fd) in added {
-            self.add_listener(address, fd, &wanted);
-        }
-    }
-
-    fn keys(&self) -> Vec<Key> {
-        self.connections
-            .iter()
-            .map(|(_, carried)| carried.key)
-            .collect()
     }
 }
 

@@ -6,9 +6,9 @@ pub(super) enum Attribute {
     /// A plain value.
     Value(u16, Vec<u8>),
     /// Attributes in an attribute.
-    Nest(u16, Vec<Attribute>),
+    Nest(u16, Vec<Self>),
     /// A list of nests, each an `NFTA_LIST_ELEM`.
-    List(u16, Vec<Vec<Attribute>>),
+    List(u16, Vec<Vec<Self>>),
 }
 
 /// `NLA_F_NESTED`.

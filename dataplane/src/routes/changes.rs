@@ -1,6 +1,6 @@
 //! From what must exist and what exists to the steps between: pure, no kernel.
 
-use std::fmt;
+mod text;
 
 use super::Impossible;
 use super::nft::Found;
@@ -41,64 +41,57 @@ pub(super) fn to_apply(plan: &Plan, existing: &Existing) -> Result<Vec<Change>, 
     refuse_strangers(plan, existing)?;
     let mut changes = to_undo(&stale(plan, existing), Some(plan));
     changes.extend(table_to_put(plan, existing));
-    let mut missing = plan
-        .rules
-        .iter()
-        .filter(|rule| !existing.rules.contains(rule));
-    // The kernel's rule goes once its substitute, our first rule, stands.
-    if let Some(kernels) = plan
-        .without
-        .as_ref()
-        .filter(|rule| existing.rules.contains(rule))
-    {
-        let substitute = plan
-            .rules
-            .first()
-            .filter(|rule| !existing.rules.contains(rule));
-        changes.extend(
-            substitute
-                .and_then(|_| missing.next())
-                .cloned()
-                .map(Change::AddRule),
+    let rules = lacking(&existing.rules, &plan.rules);
+    let mut rules: Vec<_> = rules.cloned().map(Change::AddRule).collect();
+    if let Some(kernels) = still_there(plan, existing) {
+        // It goes once its substitute, the plan's first rule, stands.
+        let substitute = plan.rules.first();
+        let is_added_first = substitute.is_some_and(|rule| !existing.rules.contains(rule));
+        rules.insert(
+            usize::from(is_added_first),
+            Change::DeleteRule(kernels.clone()),
         );
-        changes.push(Change::DeleteRule(kernels.clone()));
     }
-    changes.extend(missing.cloned().map(Change::AddRule));
-    let routes = plan
-        .routes
-        .iter()
-        .filter(|route| !existing.routes.contains(route));
+    changes.extend(rules);
+    let routes = lacking(&existing.routes, &plan.routes);
     changes.extend(routes.cloned().map(Change::AddRoute));
     Ok(changes)
 }
 
+/// Those of `wanted` that `found` lacks.
+fn lacking<'a, T: PartialEq>(found: &'a [T], wanted: &'a [T]) -> impl Iterator<Item = &'a T> {
+    wanted.iter().filter(|one| !found.contains(one))
+}
+
+/// The kernel's rule, when the plan does without it.
+fn still_there<'a>(plan: &'a Plan, existing: &Existing) -> Option<&'a Rule> {
+    let kernels = plan.without.as_ref();
+    kernels.filter(|rule| existing.rules.contains(rule))
+}
+
 fn table_to_put(plan: &Plan, existing: &Existing) -> Option<Change> {
     let table = plan.table.as_ref()?;
-    let found = existing
-        .tables
-        .iter()
-        .find(|found| found.family == table.family);
-    let same = found.is_some_and(|found| found.gaps(table).is_empty());
-    (!same).then(|| Change::PutTable(table.clone()))
+    let is_same = found(table, existing).is_some_and(|found| found.gaps(table).is_empty());
+    (!is_same).then(|| Change::PutTable(table.clone()))
+}
+
+fn found<'a>(table: &Table, existing: &'a Existing) -> Option<&'a Found> {
+    let mut tables = existing.tables.iter();
+    tables.find(|found| found.family == table.family)
 }
 
 /// The steps that take away what is ours, in the order that never cuts the namespace off: routes,
 /// rules, the kernel's own rule back, then the rule that stood in for it. With `keep`, the
 /// kernel's rule stays away when that plan wants it so.
 pub(super) fn to_undo(existing: &Existing, keep: Option<&Plan>) -> Vec<Change> {
-    let ours = |protocol: u8| protocol == OURS;
     let routes = existing
         .routes
         .iter()
-        .rev()
-        .filter(|route| ours(route.protocol));
-    let mut changes: Vec<_> = routes.cloned().map(Change::DeleteRoute).collect();
-    let rules = existing
-        .rules
-        .iter()
-        .rev()
-        .filter(|rule| ours(rule.protocol));
-    let (stand_ins, others): (Vec<_>, Vec<_>) = rules.cloned().partition(stands_in);
+        .filter(|route| route.protocol == OURS);
+    let routes = routes.rev().cloned();
+    let mut changes: Vec<_> = routes.map(Change::DeleteRoute).collect();
+    let rules = existing.rules.iter().filter(|rule| rule.protocol == OURS);
+    let (stand_ins, others): (Vec<_>, Vec<_>) = rules.rev().cloned().partition(stands_in);
     changes.extend(others.into_iter().map(Change::DeleteRule));
     let kernels = Rule::kernels_own();
     let wanted = keep.is_none_or(|plan| plan.without.is_none());
@@ -106,12 +99,8 @@ pub(super) fn to_undo(existing: &Existing, keep: Option<&Plan>) -> Vec<Change> {
         changes.push(Change::AddRule(kernels));
     }
     changes.extend(stand_ins.into_iter().map(Change::DeleteRule));
-    changes.extend(
-        existing
-            .tables
-            .iter()
-            .map(|found| Change::DeleteTable(found.family)),
-    );
+    let tables = existing.tables.iter().map(|found| found.family);
+    changes.extend(tables.map(Change::DeleteTable));
     changes
 }
 
@@ -122,22 +111,14 @@ fn stands_in(rule: &Rule) -> bool {
 
 /// What is ours and not part of the plan: of an earlier run with other settings.
 fn stale(plan: &Plan, existing: &Existing) -> Existing {
-    let rules = existing
-        .rules
-        .iter()
-        .filter(|rule| !plan.rules.contains(rule));
-    let routes = existing
-        .routes
-        .iter()
-        .filter(|route| !plan.routes.contains(route));
     let family = plan.table.as_ref().map(|table| table.family);
     let tables = existing
         .tables
         .iter()
         .filter(|found| Some(found.family) != family);
     Existing {
-        rules: rules.cloned().collect(),
-        routes: routes.cloned().collect(),
+        rules: lacking(&plan.rules, &existing.rules).cloned().collect(),
+        routes: lacking(&plan.routes, &existing.routes).cloned().collect(),
         tables: tables.cloned().collect(),
     }
 }
@@ -165,29 +146,15 @@ fn refuse_strangers(plan: &Plan, existing: &Existing) -> Result<(), Impossible> 
 /// What the plan wants and the namespace lacks, one sentence each.
 pub(super) fn gaps(plan: &Plan, existing: &Existing) -> Vec<String> {
     let mut gaps = Vec::new();
-    let rules = plan
-        .rules
-        .iter()
-        .filter(|rule| !existing.rules.contains(rule));
+    let rules = lacking(&existing.rules, &plan.rules);
     gaps.extend(rules.map(|rule| format!("rule \"{rule}\" is missing")));
-    if let Some(kernels) = plan
-        .without
-        .as_ref()
-        .filter(|rule| existing.rules.contains(rule))
-    {
+    if let Some(kernels) = still_there(plan, existing) {
         gaps.push(format!("the kernel's rule \"{kernels}\" is still there"));
     }
-    let routes = plan
-        .routes
-        .iter()
-        .filter(|route| !existing.routes.contains(route));
+    let routes = lacking(&existing.routes, &plan.routes);
     gaps.extend(routes.map(|route| format!("route \"{route}\" is missing")));
     if let Some(table) = &plan.table {
-        match existing
-            .tables
-            .iter()
-            .find(|found| found.family == table.family)
-        {
+        match found(table, existing) {
             None => gaps.push(format!("nft table \"{} {NAME}\" is missing", table.family)),
             Some(found) => gaps.extend(found.gaps(table)),
         }
@@ -195,78 +162,5 @@ pub(super) fn gaps(plan: &Plan, existing: &Existing) -> Vec<String> {
     gaps
 }
 
-impl Change {
-    /// What was done, for the report.
-    pub(super) fn done(&self) -> String {
-        match self {
-            Self::PutTable(_) => format!("wrote {}", self.object()),
-            Self::AddRule(_) | Self::AddRoute(_) => format!("added {}", self.object()),
-            Self::DeleteTable(_) | Self::DeleteRule(_) | Self::DeleteRoute(_) => {
-                format!("removed {}", self.object())
-            }
-        }
-    }
-
-    /// What was tried, for "could not …".
-    pub(super) fn tried(&self) -> String {
-        match self {
-            Self::PutTable(_) => format!("write {}", self.object()),
-            Self::AddRule(_) | Self::AddRoute(_) => format!("add {}", self.object()),
-            Self::DeleteTable(_) | Self::DeleteRule(_) | Self::DeleteRoute(_) => {
-                format!("remove {}", self.object())
-            }
-        }
-    }
-
-    fn object(&self) -> String {
-        match self {
-            Self::PutTable(table) => format!("nft table \"{} {NAME}\"", table.family),
-            Self::DeleteTable(family) => format!("nft table \"{family} {NAME}\""),
-            Self::AddRule(rule) | Self::DeleteRule(rule) => format!("rule \"{rule}\""),
-            Self::AddRoute(route) | Self::DeleteRoute(route) => format!("route \"{route}\""),
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PutTable(table) => {
-                let family = table.family;
-                writeln!(f, "nft -f - <<'END'")?;
-                writeln!(f, "add table {family} {NAME}\ndelete table {family} {NAME}")?;
-                write!(f, "{table}\nEND")
-            }
-            Self::DeleteTable(family) => write!(f, "nft delete table {family} {NAME}"),
-            Self::AddRule(rule) => write_rule(f, "add", rule),
-            Self::DeleteRule(rule) => write_rule(f, "del", rule),
-            Self::AddRoute(route) => write_route(f, "add", route),
-            Self::DeleteRoute(route) => write_route(f, "del", route),
-        }
-    }
-}
-
-fn write_rule(f: &mut fmt::Formatter<'_>, verb: &str, rule: &Rule) -> fmt::Result {
-    let Rule {
-        family,
-        pref,
-        protocol,
-        ..
-    } = rule;
-    write!(
-        f,
-        "{} rule {verb} pref {pref} {rule} protocol {protocol}",
-        family.ip()
-    )
-}
-
-fn write_route(f: &mut fmt::Formatter<'_>, verb: &str, route: &Route) -> fmt::Result {
-    let Route {
-        family, protocol, ..
-    } = route;
-    write!(
-        f,
-        "{} route {verb} {route} protocol {protocol}",
-        family.ip()
-    )
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! The kernel's side of a namespace: what exists, and one change at a time.
 
+use nix::errno::Errno;
+
 use super::changes::{Change, Existing};
 use super::netlink::Routing;
 use super::nft::{Tables, is_unsupported};
@@ -39,12 +41,15 @@ impl Kernel {
         })
     }
 
-    /// Whether the plan's table could be made here.
-    pub(super) fn would_take(&mut self, plan: &Plan) -> Result<bool, Error> {
-        let (Some(tables), Some(table)) = (&mut self.tables, &plan.table) else {
-            return Ok(false);
-        };
-        tables.would_take(table).map_err(reading("nft tables"))
+    /// Why the plan's table could not be made here, if so.
+    pub(super) fn would_refuse(&mut self, plan: &Plan) -> Result<Option<Refused>, Error> {
+        match (&plan.table, &mut self.tables) {
+            (None, _) => Ok(None),
+            (Some(_), None) => Ok(Some(Errno::EOPNOTSUPP.into())),
+            (Some(table), Some(tables)) => {
+                tables.would_refuse(table).map_err(reading("nft tables"))
+            }
+        }
     }
 
     pub(super) fn make(&mut self, change: &Change) -> Result<(), Refused> {
@@ -59,8 +64,6 @@ impl Kernel {
     }
 
     fn tables(&mut self) -> Result<&mut Tables, Refused> {
-        self.tables
-            .as_mut()
-            .ok_or_else(|| nix::errno::Errno::EOPNOTSUPP.into())
+        self.tables.as_mut().ok_or_else(|| Errno::EOPNOTSUPP.into())
     }
 }

@@ -8,7 +8,7 @@ use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
-use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -152,7 +152,10 @@ fn read_rule(body: &[u8]) -> Option<Rule> {
         protocol: 0,
         ..Rule::new(family, 0, header.table.into())
     };
-    rule.more = header.action != RuleAction::ToTable || header.dst_len != 0 || header.tos != 0;
+    rule.more = header.action != RuleAction::ToTable
+        || header.flags.contains(RuleFlags::Invert)
+        || header.dst_len != 0
+        || header.tos != 0;
     for attribute in &message.attributes {
         match attribute {
             RuleAttribute::Table(table) => rule.lookup = *table,

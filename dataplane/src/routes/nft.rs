@@ -79,15 +79,15 @@ impl Tables {
         }
     }
 
-    /// Whether this kernel would take the table. A batch without its end is checked, then dropped
-    /// (`nfnetlink_rcv_batch`), as `nft --check` does.
-    pub(super) fn would_take(&mut self, table: &Table) -> Result<bool, Refused> {
+    /// Why this kernel would not take the table, if so. A batch without its end is checked, then
+    /// dropped (`nfnetlink_rcv_batch`), as `nft --check` does.
+    pub(super) fn would_refuse(&mut self, table: &Table) -> Result<Option<Refused>, Refused> {
         match self
             .netlink
             .send(&[vec![mark(BEGIN)], replace(table)].concat())
         {
-            Ok(()) => Ok(true),
-            Err(refused) if is_unsupported(refused.errno) => Ok(false),
+            Ok(()) => Ok(None),
+            Err(refused) if is_unsupported(refused.errno) => Ok(Some(refused)),
             Err(refused) => Err(refused),
         }
     }

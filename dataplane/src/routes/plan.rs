@@ -5,16 +5,15 @@
 //! source; a rule that hides this route keeps it from every ordinary look-up. IPv6 has
 //! `IPV6_FREEBIND` for the source and needs only the way back.
 
-use std::fmt;
-use std::net::IpAddr;
-use std::str::FromStr;
+mod steering;
 
-use ipnet::{IpNet, Ipv6Net};
+use std::fmt;
+use std::str::FromStr;
 
 use super::Impossible;
 use super::interfaces::Interface;
 use super::rule::{Family, LOCAL_TABLE, OUR_TABLE, Route, Rule};
-use super::table::{Action, Chain, Hook, HookPoint, Match, Statement, Table, TableFamily};
+use super::table::{Table, TableFamily};
 
 /// How the sidecar's dialling socket may carry a client's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -94,26 +93,11 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Plan, Impossible> {
     let sources = families.iter().map(|&family| source(family, routed_v4));
     let (rules, routes): (Vec<_>, Vec<_>) = sources.unzip();
     Ok(Plan {
-        table: request.table.map(|family| table(family, request)),
+        table: request.table.map(|family| steering::table(family, request)),
         without: routed_v4.then(Rule::kernels_own),
         rules: rules.into_iter().flatten().collect(),
         routes,
     })
-}
-
-/// Addresses of the namespace that packets may leave with.
-fn own_addresses(interfaces: &[Interface]) -> Vec<IpNet> {
-    let all = interfaces.iter().flat_map(|interface| &interface.addresses);
-    let mut own: Vec<_> = all
-        .filter(|ip| !ip.is_loopback() && !is_link_local(ip))
-        .collect();
-    own.sort();
-    own.dedup();
-    own.into_iter().map(|&ip| ip.into()).collect()
-}
-
-fn is_link_local(ip: &IpAddr) -> bool {
-    matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
 
 /// A sidecar's port must not be dialled by anyone and a rewritten packet must not match again.
@@ -154,138 +138,6 @@ fn source(family: Family, routed_v4: bool) -> (Vec<Rule>, Route) {
     }
     let answers = Rule::new(family, 1, OUR_TABLE).for_loopback_answers();
     (vec![answers], Route::new(family, OUR_TABLE))
-}
-
-fn table(family: TableFamily, request: &Request<'_>) -> Table {
-    let chains = match family {
-        TableFamily::Netdev => on_interfaces(request),
-        TableFamily::Inet => in_the_stack(request),
-    };
-    Table { family, chains }
-}
-
-/// Chains on the interfaces themselves. -500 and 500: before and after everyone else there.
-fn on_interfaces(request: &Request<'_>) -> Vec<Chain> {
-    let hook = |point, priority| {
-        let devices = request.devices.to_vec();
-        Some(Hook {
-            point,
-            priority,
-            devices,
-        })
-    };
-    let guarded = vec![Statement::always(Action::Jump("guard"))];
-    let out = [guarded, answers(request.redirects)].concat();
-    let mut chains = vec![
-        Chain::regular("guard", guard(request)),
-        Chain {
-            name: "out",
-            hook: hook(HookPoint::Egress, 500),
-            statements: out,
-        },
-    ];
-    if !request.redirects.is_empty() {
-        let statements = arrivals(request.redirects);
-        chains.push(Chain {
-            name: "in",
-            hook: hook(HookPoint::Ingress, -500),
-            statements,
-        });
-    }
-    chains
-}
-
-/// Chains every packet meets, which send those of our interfaces to the same statements.
-/// Priorities: raw (before conntrack), filter, and after source NAT.
-fn in_the_stack(request: &Request<'_>) -> Vec<Chain> {
-    let hook = |point, priority| {
-        Some(Hook {
-            point,
-            priority,
-            devices: Vec::new(),
-        })
-    };
-    let by = |matched: fn(String) -> Match, chain| {
-        let names = request.devices.iter().cloned();
-        names
-            .map(|name| Statement::when(matched(name), Action::Jump(chain)))
-            .collect::<Vec<_>>()
-    };
-    let output = by(Match::Oifname, "guard");
-    let mut chains = vec![
-        Chain::regular("guard", guard(request)),
-        Chain {
-            name: "output",
-            hook: hook(HookPoint::Output, 0),
-            statements: output,
-        },
-    ];
-    if !request.redirects.is_empty() {
-        let prerouting = by(Match::Iifname, "in");
-        let postrouting = by(Match::Oifname, "out");
-        chains.extend([
-            Chain::regular("in", arrivals(request.redirects)),
-            Chain::regular("out", answers(request.redirects)),
-            Chain {
-                name: "prerouting",
-                hook: hook(HookPoint::Prerouting, -300),
-                statements: prerouting,
-            },
-            Chain {
-                name: "postrouting",
-                hook: hook(HookPoint::Postrouting, 300),
-                statements: postrouting,
-            },
-        ]);
-    }
-    chains
-}
-
-/// The sidecar's own ports are closed first: a rewritten packet must not meet that statement.
-fn arrivals(redirects: &[Redirect]) -> Vec<Statement> {
-    let closed = redirects
-        .iter()
-        .map(|redirect| Statement::when(Match::TcpDestination(redirect.listen), Action::Drop));
-    let steered = redirects.iter().map(|redirect| {
-        let to = Action::SetTcpDestination(redirect.listen);
-        Statement::when(Match::TcpDestination(redirect.port), to)
-    });
-    closed.chain(steered).collect()
-}
-
-fn answers(redirects: &[Redirect]) -> Vec<Statement> {
-    let back = redirects.iter().map(|redirect| {
-        let from = Action::SetTcpSource(redirect.port);
-        Statement::when(Match::TcpSource(redirect.listen), from)
-    });
-    back.collect()
-}
-
-/// Only the namespace's own addresses may leave. Without it any process here could send as anyone:
-/// for IPv4 because of our route, for IPv6 because of `IPV6_FREEBIND`. ARP is not IP and passes.
-fn guard(request: &Request<'_>) -> Vec<Statement> {
-    let own = own_addresses(request.interfaces);
-    let mut sources = own.clone();
-    let mut families = vec![Family::V4];
-    sources.push(IpAddr::from([0, 0, 0, 0]).into());
-    if request
-        .interfaces
-        .iter()
-        .flat_map(|i| &i.addresses)
-        .any(IpAddr::is_ipv6)
-    {
-        families.push(Family::V6);
-        // Neighbour discovery and multicast reports, before and after an address is ours.
-        sources.push(IpAddr::from([0; 16]).into());
-        sources.push(Ipv6Net::new_assert([0xfe80, 0, 0, 0, 0, 0, 0, 0].into(), 10).into());
-    }
-    let pass = sources
-        .into_iter()
-        .map(|net| Statement::when(Match::Source(net), Action::Return));
-    let stop = families
-        .into_iter()
-        .map(|f| Statement::when(Match::Family(f), Action::Drop));
-    pass.chain(stop).collect()
 }
 
 impl FromStr for Redirect {

@@ -93,6 +93,8 @@ pub(super) enum Match {
     TcpSource(u16),
     /// It is TCP to this port.
     TcpDestination(u16),
+    /// It is an ICMP error that says a TCP packet of ours, from this port, was too big.
+    TooBig(Family, u16),
 }
 
 /// What happens to a packet.
@@ -108,6 +110,9 @@ pub(super) enum Action {
     SetTcpSource(u16),
     /// It is to this TCP port now, checksum included.
     SetTcpDestination(u16),
+    /// The packet an ICMP error quotes is from this TCP port now, ICMP's checksum included. `nft`
+    /// has no words for that checksum: what it makes of this text is not delivered.
+    SetQuotedSource(Family, u16),
 }
 
 impl Statement {
@@ -140,6 +145,12 @@ impl Chain {
 }
 
 impl Table {
+    /// Whether it does something that the same text given to `nft` would not.
+    pub(super) fn is_beyond_nft(&self) -> bool {
+        let mut statements = self.chains.iter().flat_map(|chain| &chain.statements);
+        statements.any(|statement| matches!(statement.action, Action::SetQuotedSource(..)))
+    }
+
     /// The statement's text, in the family's words.
     pub(super) fn text_of(&self, statement: &Statement) -> String {
         let matches = statement
@@ -208,6 +219,12 @@ impl Match {
             (&Self::Source(IpNet::V6(net)), _) => format!("ip6 saddr {}", Bare(net.into())),
             (Self::TcpSource(port), _) => format!("tcp sport {port}"),
             (Self::TcpDestination(port), _) => format!("tcp dport {port}"),
+            (Self::TooBig(Family::V4, port), _) => {
+                format!("icmp type destination-unreachable @th,136,8 0x6 @th,224,16 {port:#x}")
+            }
+            (Self::TooBig(Family::V6, port), _) => {
+                format!("icmpv6 type packet-too-big @th,112,8 0x6 @th,384,16 {port:#x}")
+            }
         }
     }
 }
@@ -220,6 +237,8 @@ impl fmt::Display for Action {
             Self::Jump(chain) => write!(f, "jump {chain}"),
             Self::SetTcpSource(port) => write!(f, "tcp sport set {port}"),
             Self::SetTcpDestination(port) => write!(f, "tcp dport set {port}"),
+            Self::SetQuotedSource(Family::V4, port) => write!(f, "@th,224,16 set {port:#x}"),
+            Self::SetQuotedSource(Family::V6, port) => write!(f, "@th,384,16 set {port:#x}"),
         }
     }
 }

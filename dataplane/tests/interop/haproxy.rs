@@ -40,13 +40,17 @@ impl Haproxy {
         }
     }
 
-    /// Waits for a text in its log: a line a connection, at the end, beginning with the client's
-    /// `address:port`, and a line for each change of a health check.
+    /// Waits for a line of its log with this text, and returns it: there is a line a connection, at
+    /// the end, beginning with `address:port [`, and a line for each change of a health check.
     #[track_caller]
-    pub fn logged(&self, text: &str) {
+    pub fn logged(&self, text: &str) -> String {
         let what = format!("haproxy's log says {text:?}");
-        let found = || self.process.output().contains(text).then_some(());
-        wait::until(&what, Duration::from_secs(5), found);
+        wait::until(&what, Duration::from_secs(5), || {
+            let log = self.process.output();
+            log.lines()
+                .find(|line| line.contains(text))
+                .map(str::to_owned)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! nginx, as the app and as a balancer.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::support::namespace::Namespace;
@@ -88,6 +88,20 @@ impl Nginx {
             self.access_log()
                 .lines()
                 .any(|logged| logged == line)
+                .then_some(())
+        };
+        wait::until(&what, Duration::from_secs(5), found);
+    }
+
+    /// Waits until the access log has a request from this address, whatever the port.
+    #[track_caller]
+    pub fn logged_address(&self, client: IpAddr) {
+        let start = format!("{client}:");
+        let what = format!("nginx's access log has a line from {client}");
+        let found = || {
+            self.access_log()
+                .lines()
+                .any(|line| line.starts_with(&start))
                 .then_some(())
         };
         wait::until(&what, Duration::from_secs(5), found);

@@ -93,7 +93,7 @@ fn haproxy_tls_facts_reach_the_access_log() {
     assert_eq!(tlvs["unique_id"], "id-192.0.2.7-41004", "{line}");
 }
 
-/// Its checks carry a `LOCAL` header: no client, and yet a connection to the app.
+/// Its checks carry a `LOCAL` header: they name no client, so the app sees the balancer itself.
 #[test]
 fn haproxy_health_check_reaches_the_app_and_passes() {
     let site = Site::new("ha-check");
@@ -103,7 +103,24 @@ fn haproxy_health_check_reaches_the_app_and_passes() {
     let section = haproxy::listen("four", &binds, POD4, 80, options);
     let haproxy = Haproxy::with(&site.lab, &section, &[SocketAddr::new(FRONT4, 80)]);
     haproxy.logged("succeeded, reason: Layer7 check passed, code: 200");
+    site.nginx.logged_address(BALANCER4);
     site.client_is_seen(SocketAddr::new(CLIENT4, 41_007), FRONT4);
+}
+
+/// Whichever side closes first: HAProxy's two letters for "somebody broke off" stay `--`.
+#[test]
+fn haproxy_sees_connections_end_cleanly() {
+    let site = Site::new("ha-end");
+    let haproxy = Haproxy::start(&site.lab, 80, "send-proxy-v2");
+    for (port, header) in [
+        (41_008, "Connection: keep-alive"),
+        (41_009, "Connection: close"),
+    ] {
+        let client = SocketAddr::new(CLIENT4, port);
+        wire::fetch(&site.lab.client, client, FRONT4, &["-H", header]);
+        let line = haproxy.logged(&format!("{client} ["));
+        assert!(line.contains(" -- "), "{header}: {line}");
+    }
 }
 
 #[test]
@@ -160,6 +177,7 @@ impl Site {
             self.client_is_seen(client, front);
             let line = self.lab.pod.closed(client);
             assert_eq!(line["version"], version, "{line}");
+            assert_eq!(line["outcome"], "ok", "{line}");
         }
     }
 

@@ -19,12 +19,12 @@ pub(super) fn tlvs<'a>(header: &[u8], rest: &'a [u8], rules: &Rules) -> Result<T
     Ok(tlvs)
 }
 
-/// The TLVs of a LOCAL header, whose sender may or may not have written `addresses` bytes before
-/// them.
+/// The TLVs of a header whose block may hold anything: of a LOCAL one, whose sender may or may not
+/// have written `addresses` bytes before them, or of the unspecified family.
 ///
-/// Two duties meet: LOCAL must be accepted whatever its block holds, and a wrong checksum must
-/// not. So it is refused only if every way to read TLVs in the block shows a wrong checksum.
-pub(super) fn local_tlvs<'a>(
+/// Two duties meet: the block is to be ignored whatever it holds, and a wrong checksum must not
+/// pass. So it is refused only if every way to read TLVs in the block shows a wrong checksum.
+pub(super) fn loose_tlvs<'a>(
     header: &[u8],
     block: &'a [u8],
     addresses: usize,

@@ -23,10 +23,52 @@ const META_L4PROTO: u32 = 16;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
 
-const IPPROTO_TCP: u8 = 6;
-const TCP_SOURCE: u32 = 0;
-const TCP_DESTINATION: u32 = 2;
-const TCP_CHECKSUM: u32 = 16;
+/// A number in the transport header: where it is, and where the checksum over it is.
+struct Field {
+    offset: u32,
+    checksum: u32,
+}
+
+const TCP: u8 = 6;
+const TCP_SOURCE: Field = Field {
+    offset: 0,
+    checksum: 16,
+};
+const TCP_DESTINATION: Field = Field {
+    offset: 2,
+    checksum: 16,
+};
+
+/// An ICMP error: eight bytes, then the packet it is about. Ours have no IP options and no
+/// extension headers, so the quoted TCP header is 20 or 40 bytes further.
+struct Quote {
+    protocol: u8,
+    error: u8,
+    quoted_protocol: u32,
+    source: Field,
+}
+
+/// "Destination unreachable", of which "fragmentation needed" is one (RFC 792, RFC 1191).
+const QUOTE_V4: Quote = Quote {
+    protocol: 1,
+    error: 3,
+    quoted_protocol: 8 + 9,
+    source: Field {
+        offset: 8 + 20,
+        checksum: 2,
+    },
+};
+
+/// "Packet too big" (RFC 4443).
+const QUOTE_V6: Quote = Quote {
+    protocol: 58,
+    error: 2,
+    quoted_protocol: 8 + 6,
+    source: Field {
+        offset: 8 + 40,
+        checksum: 2,
+    },
+};
 
 const DROP: i32 = 0;
 const JUMP: i32 = -3;
@@ -38,7 +80,6 @@ pub(super) fn all(table: TableFamily, statement: &Statement) -> Attribute {
     for matched in &statement.matches {
         expressions.extend(is(table, matched));
     }
-    // A port can be written once it is known that the packet is TCP: the match before says so.
     expressions.extend(act(&statement.action));
     Attribute::List(RULE_EXPRESSIONS, expressions)
 }
@@ -51,8 +92,9 @@ fn is(table: TableFamily, matched: &Match) -> Vec<Expression> {
         Match::Iifname(name) => vec![meta(META_IIFNAME), equals(&interface(name))],
         Match::Oifname(name) => vec![meta(META_OIFNAME), equals(&interface(name))],
         Match::Source(net) => from(table, *net),
-        Match::TcpSource(port) => tcp(TCP_SOURCE, *port),
-        Match::TcpDestination(port) => tcp(TCP_DESTINATION, *port),
+        Match::TcpSource(port) => tcp(&TCP_SOURCE, *port),
+        Match::TcpDestination(port) => tcp(&TCP_DESTINATION, *port),
+        Match::TooBig(family, port) => too_big(table, *family, *port),
     }
 }
 
@@ -91,13 +133,36 @@ fn from(table: TableFamily, net: IpNet) -> Vec<Expression> {
     expressions
 }
 
-fn tcp(offset: u32, port: u16) -> Vec<Expression> {
+fn tcp(field: &Field, port: u16) -> Vec<Expression> {
     vec![
         meta(META_L4PROTO),
-        equals(&[IPPROTO_TCP]),
-        load(TRANSPORT_HEADER, offset, 2),
+        equals(&[TCP]),
+        load(TRANSPORT_HEADER, field.offset, 2),
         equals(&port.to_be_bytes()),
     ]
+}
+
+fn too_big(table: TableFamily, family: Family, port: u16) -> Vec<Expression> {
+    let quote = quote(family);
+    let mut expressions = of_family(table, family);
+    expressions.extend([
+        meta(META_L4PROTO),
+        equals(&[quote.protocol]),
+        load(TRANSPORT_HEADER, 0, 1),
+        equals(&[quote.error]),
+        load(TRANSPORT_HEADER, quote.quoted_protocol, 1),
+        equals(&[TCP]),
+        load(TRANSPORT_HEADER, quote.source.offset, 2),
+        equals(&port.to_be_bytes()),
+    ]);
+    expressions
+}
+
+fn quote(family: Family) -> Quote {
+    match family {
+        Family::V4 => QUOTE_V4,
+        Family::V6 => QUOTE_V6,
+    }
 }
 
 fn act(action: &Action) -> Vec<Expression> {
@@ -105,8 +170,9 @@ fn act(action: &Action) -> Vec<Expression> {
         Action::Drop => vec![verdict(DROP, None)],
         Action::Return => vec![verdict(RETURN, None)],
         Action::Jump(chain) => vec![verdict(JUMP, Some(chain))],
-        Action::SetTcpSource(port) => write_port(TCP_SOURCE, *port),
-        Action::SetTcpDestination(port) => write_port(TCP_DESTINATION, *port),
+        Action::SetTcpSource(port) => write_port(&TCP_SOURCE, *port),
+        Action::SetTcpDestination(port) => write_port(&TCP_DESTINATION, *port),
+        Action::SetQuotedSource(family, port) => write_port(&quote(*family).source, *port),
     }
 }
 
@@ -163,18 +229,18 @@ fn masked(length: u32, mask: &[u8]) -> Expression {
     expression("bitwise", operands)
 }
 
-/// Writes register 1 over a port. The kernel corrects the checksum, also of a packet whose
-/// checksum the device would fill in.
-fn write_port(offset: u32, port: u16) -> Vec<Expression> {
+/// Writes a port. The kernel corrects the checksum, also of a packet whose checksum the device is
+/// to fill in.
+fn write_port(field: &Field, port: u16) -> Vec<Expression> {
     const INTERNET_CHECKSUM: u32 = 1;
     let set = vec![Attribute::be32(1, REGISTER), value(2, &port.to_be_bytes())];
     let write = vec![
         Attribute::be32(5, REGISTER),
         Attribute::be32(2, TRANSPORT_HEADER),
-        Attribute::be32(3, offset),
+        Attribute::be32(3, field.offset),
         Attribute::be32(4, 2),
         Attribute::be32(6, INTERNET_CHECKSUM),
-        Attribute::be32(7, TCP_CHECKSUM),
+        Attribute::be32(7, field.checksum),
         Attribute::be32(8, 0),
     ];
     vec![expression("immediate", set), expression("payload", write)]

@@ -1,0 +1,93 @@
+# Every command that a person or CI runs. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/proxyunwrap
+DENY := $(CACHE)/tools/cargo-deny-0.20.2
+FUZZ := $(CACHE)/tools/cargo-fuzz-0.13.2
+RELEASE := target/release/proxyunwrap-dataplane
+DEBUG := target/debug/proxyunwrap-dataplane
+
+FUZZ_TARGETS := parse round_trip segmentation
+# Seconds for each fuzz target.
+SECONDS ?= 20
+
+.PHONY: help
+help: ## List these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+.PHONY: demo
+demo: packages build ## Show the main job: HAProxy, the dataplane and nginx in private networks
+	e2e/demo/local.sh $(DEBUG)
+
+.PHONY: test
+test: check packages unit system fuzz budgets ## Run everything (what .ci/run calls); needs root
+
+.PHONY: check
+check: fmt-check lint docs deny ## Format, clippy, rustdoc and dependencies: no warning allowed
+
+.PHONY: build
+build: ## Build the programs for development
+	cargo build --workspace --locked
+
+.PHONY: release
+release: ## Build the programs as they are shipped
+	cargo build --workspace --locked --release
+
+.PHONY: unit
+unit: ## Tests that need nothing but Rust
+	cargo test --workspace --locked --lib --doc
+	cargo test --locked -p proxyunwrap-header --tests
+	cargo test --locked -p proxyunwrap-dataplane --test simulation
+
+# One test at a time within a file: each has the two cores of a small machine to itself.
+SYSTEM := $(filter-out simulation,$(basename $(notdir $(wildcard dataplane/tests/*.rs))))
+
+.PHONY: system
+system: packages ## Tests in network namespaces, with real balancers and apps; needs root
+	cargo test --locked -p proxyunwrap-dataplane $(addprefix --test ,$(SYSTEM)) --no-fail-fast
+
+.PHONY: fuzz
+fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds
+	cd dataplane && for target in $(FUZZ_TARGETS); do \
+	  mkdir -p fuzz/corpus/$$target; \
+	  $(FUZZ)/bin/cargo-fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target \
+	    -- -max_total_time=$(SECONDS) -print_final_stats=1 -verbosity=0; \
+	done
+
+.PHONY: budgets
+budgets: release ## Size of the dataplane, number of its dependencies, time to listening
+	e2e/budgets.sh $(RELEASE)
+
+.PHONY: packages
+packages: ## Install the Debian packages that tests and demo need
+	e2e/packages.sh
+
+.PHONY: fmt
+fmt: ## Format the code
+	cargo fmt --all
+
+.PHONY: fmt-check
+fmt-check: ## Is the code formatted?
+	cargo fmt --all --check
+
+.PHONY: lint
+lint: ## clippy, warnings are errors
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: docs
+docs: ## Build the API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --locked --document-private-items
+
+.PHONY: deny
+deny: $(DENY)/bin/cargo-deny ## Licences, bans and sources of the dependencies
+	$(DENY)/bin/cargo-deny --locked check bans licenses sources
+
+$(DENY)/bin/cargo-deny:
+	cargo install cargo-deny --version 0.20.2 --locked --root $(DENY)
+
+$(FUZZ)/bin/cargo-fuzz:
+	cargo install cargo-fuzz --version 0.13.2 --locked --root $(FUZZ)

@@ -1,0 +1,67 @@
+//! What a worker is told, and does at once.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::carry::LivePort;
+use super::worker::{Key, Worker};
+use super::{Opened, Order, Setup};
+use crate::config::Port;
+use crate::connection::outcome::Outcome;
+
+impl Worker {
+    /// Does what it is told.
+    pub(super) fn obey(&mut self, order: Order) {
+        match order {
+            Order::Setup(setup, added) => self.set_up(&setup, added),
+            Order::Drain => {
+                self.stop_accepting();
+                self.draining = true;
+            }
+            Order::Cut => {
+                self.stop_accepting();
+                self.draining = true;
+                for key in self.keys() {
+                    self.cut(key, Outcome::Drained);
+                }
+            }
+            Order::List(answer) => {
+                let open = self
+                    .connections
+                    .iter()
+                    .map(|(_, carried)| carried.open(self.now));
+                let _ = answer.send(open.collect());
+            }
+        }
+    }
+
+    fn set_up(&mut self, setup: &Arc<Setup>, added: Opened) {
+        self.limits = setup.limits;
+        let live = |port: &Arc<Port>| {
+            Rc::new(LivePort {
+                port: Arc::clone(port),
+                setup: Arc::clone(setup),
+            })
+        };
+        let wanted: Vec<_> = setup
+            .ports
+            .iter()
+            .flat_map(|(port, at)| {
+                let live = live(port);
+                at.iter().map(move |address| (*address, Rc::clone(&live)))
+            })
+            .collect();
+        self.retain_listeners(&wanted);
+        self.forget_pause();
+        for (address, fd) in added {
+            self.add_listener(address, fd, &wanted);
+        }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        self.connections
+            .iter()
+            .map(|(_, carried)| carried.key)
+            .collect()
+    }
+}
