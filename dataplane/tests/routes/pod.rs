@@ -275,3 +275,17 @@ pub fn datagram_comes_back(from: &Namespace, source: IpAddr, to: &Namespace, tar
     let (length, _) = client.recv_from(&mut buffer).expect("the answer arrives");
     assert_eq!(&buffer[..length], b"answer");
 }
+
+/// The commands of a dry run; a here-document belongs to its command.
+pub fn commands(lines: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut in_document = false;
+    for line in lines.lines() {
+        match commands.last_mut().filter(|_| in_document) {
+            Some(command) => command.extend(["\n", line]),
+            None => commands.push(line.to_owned()),
+        }
+        in_document = (in_document || line.ends_with("<<'END'")) && line != "END";
+    }
+    commands
+}
