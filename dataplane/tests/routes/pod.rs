@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Output};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -14,7 +14,6 @@ use nix::sys::socket::{
     AddressFamily, Shutdown, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt,
     shutdown, socket, sockopt,
 };
-use proxyunwrap_dataplane::sys;
 
 use crate::support::namespace::Namespace;
 use crate::support::wait;
@@ -242,7 +241,7 @@ fn foreign_socket(source: SocketAddr, kind: SockType) -> io::Result<OwnedFd> {
     };
     let socket = socket(family, kind, SockFlag::SOCK_CLOEXEC, None)?;
     if source.is_ipv6() {
-        sys::set_ipv6_freebind(socket.as_fd())?;
+        socket2::SockRef::from(&socket).set_freebind_v6(true)?;
     }
     Ok(socket)
 }
