@@ -133,16 +133,25 @@ pub fn own_addresses() -> Own {
         };
         if let Some(v4) = address.as_sockaddr_in() {
             own.addresses.push(v4.ip().into());
+            let mask = entry.netmask.as_ref().and_then(|m| m.as_sockaddr_in());
+            own.broadcasts
+                .extend(mask.into_iter().flat_map(|m| ends_of(v4.ip(), m.ip())));
         } else if let Some(v6) = address.as_sockaddr_in6() {
             own.addresses.push(v6.ip().into());
         }
-        let broadcast = entry
-            .broadcast
-            .as_ref()
-            .and_then(|address| address.as_sockaddr_in());
-        own.broadcasts.extend(broadcast.map(|address| address.ip()));
     }
     own.addresses.sort_unstable();
     own.addresses.dedup();
     own
+}
+
+/// The lowest and the highest address of a network that has more than two: broadcasts, whether or
+/// not the interface names one (`fib_add_ifaddr`, net/ipv4/fib_frontend.c; the lowest up to Linux
+/// 5.13).
+fn ends_of(address: Ipv4Addr, mask: Ipv4Addr) -> Vec<Ipv4Addr> {
+    let network = address & mask;
+    match mask.to_bits().count_ones() {
+        31.. => Vec::new(),
+        _ => vec![network, network | !mask],
+    }
 }

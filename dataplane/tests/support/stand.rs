@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::http::{self, Answer};
 use super::lab::{BALANCER4, Lab, POD4, POD6};
 use super::metrics::Metrics;
+use super::namespace::Namespace;
 use super::pod::{ADMIN, LISTEN};
 use super::process::{Folder, Process};
 use super::{queues, wait, wire};
@@ -59,7 +60,7 @@ impl Stand {
     #[track_caller]
     pub fn prepared(label: &str, config: &str) -> Self {
         allow_many_descriptors();
-        let lab = Lab::new(label);
+        let lab = lab_with_small_tables(label);
         lab.pod.init(config);
         let folder = Folder::new();
         // By `install` and not by fs::copy: while this process holds a program open for writing, a
@@ -85,13 +86,22 @@ impl Stand {
     /// The same under a program that changes something for it, such as prlimit.
     #[track_caller]
     pub fn start_under(&mut self, wrapper: &[&str], config: &str) {
-        self.process = None;
         let config = self.configure(config);
-        let mut command = self.command(wrapper);
-        let mut process = Process::start("serve", command.args(["serve", "--config"]).arg(config));
-        let pod = &self.lab.pod.namespace;
-        for port in [LISTEN, ADMIN] {
-            process.listens(pod, (Ipv6Addr::UNSPECIFIED, port).into());
+        let config = config
+            .to_str()
+            .expect("a temporary folder has a plain name");
+        let any = |port| SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        let words = ["serve", "--config", config];
+        self.launch(wrapper, &words, &[any(LISTEN), any(ADMIN)]);
+    }
+
+    /// Starts the dataplane with these words, and waits until it listens on these addresses.
+    #[track_caller]
+    pub fn launch(&mut self, wrapper: &[&str], words: &[&str], addresses: &[SocketAddr]) {
+        self.process = None;
+        let mut process = Process::start("serve", self.command(wrapper).args(words));
+        for address in addresses {
+            process.listens(&self.lab.pod.namespace, *address);
         }
         self.process = Some(process);
     }
@@ -244,6 +254,15 @@ impl Drop for Stand {
             }
         }
     }
+}
+
+/// Namespaces with a hash table of their own (Linux 6.2): [`queues`] reads it from end to end, and
+/// the machine's has a few hundred thousand buckets.
+#[track_caller]
+fn lab_with_small_tables(label: &str) -> Lab {
+    let parent = Namespace::new(&format!("{label}-parent"));
+    parent.sh("sysctl -qw net.ipv4.tcp_child_ehash_entries=16384 || true");
+    parent.enter(|| Lab::new(label))
 }
 
 /// `config` with `new` in place of `old`, which must be there.
