@@ -68,8 +68,6 @@ pub(super) struct Carried {
     read_size: [usize; 2],
     /// That side's stream has ended or failed: a short read does not mean "empty" any more.
     hung: [bool; 2],
-    /// The peer's socket had an error: it was reset.
-    peer_failed: bool,
     accepted: Tick,
     decided: Option<Instant>,
     /// The app's socket had an event while it was dialled.
@@ -95,7 +93,6 @@ impl Carried {
             held: Default::default(),
             read_size: [READ_MIN; 2],
             hung: [false; 2],
-            peer_failed: false,
             accepted: now,
             decided: None,
             dial_answered: false,
@@ -120,7 +117,9 @@ impl Carried {
             self.dial_answered |= failed || flags.contains(EpollFlags::EPOLLOUT);
             return;
         }
-        self.peer_failed |= side == Side::Peer && flags.contains(EpollFlags::EPOLLERR);
+        if flags.contains(EpollFlags::EPOLLERR) {
+            self.logic.failed(side);
+        }
         let readable = hung || flags.contains(EpollFlags::EPOLLIN);
         let writable = failed || flags.contains(EpollFlags::EPOLLOUT);
         self.logic.ready(side, readable, writable);
@@ -142,7 +141,6 @@ impl Carried {
                 Command::Write(way) => self.write_held(way, counters, now),
                 Command::Shut(way) => self.shut(way),
                 Command::Wait if self.dial_answered => self.finish_dial(counters, now),
-                Command::Wait if self.is_deserted() => self.logic.read_failed(Way::ToApp),
                 Command::Wait => return Turn::Waiting,
                 Command::End(outcome, ending) => {
                     self.prepare_close(ending);
@@ -151,14 +149,6 @@ impl Carried {
             }
         }
         Turn::Unfinished
-    }
-
-    /// Whether the peer reset a connection whose sending side it had ended before: no read will
-    /// tell. What it had sent goes to the app first. An app that does so has ended its answer, and
-    /// a reset would take that away from a slow peer.
-    fn is_deserted(&self) -> bool {
-        let all_passed_on = self.held[Way::ToApp as usize].bytes.is_empty();
-        self.peer_failed && all_passed_on && self.logic.dialled().is_some()
     }
 
     /// Receives behind what is here of the beginning, and lets the logic decide.
