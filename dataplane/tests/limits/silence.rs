@@ -37,7 +37,10 @@ fn ten_thousand_silent_peers_cannot_stop_a_good_one() {
     crowd::prepare(&stand);
     let (closes, served) = thread::scope(|scope| {
         let (running, over) = channel();
-        let good = scope.spawn(|| serve_until(&stand, over));
+        let good = scope.spawn({
+            let stand = &stand;
+            move || serve_until(stand, &over)
+        });
         let mut crowd = Crowd::open(&stand, SILENT);
         assert!(
             crowd.took < LONG,
@@ -94,7 +97,7 @@ fn a_silent_or_trickling_peer_is_closed_at_the_deadline() {
 
 /// Good connections, one after the other; answers how long each took.
 #[track_caller]
-fn serve_until(stand: &Stand, over: Receiver<()>) -> Vec<Duration> {
+fn serve_until(stand: &Stand, over: &Receiver<()>) -> Vec<Duration> {
     let mut took = Vec::new();
     while over.try_recv() == Err(TryRecvError::Empty) {
         let client = wire::client4(took.len());
