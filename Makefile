@@ -39,7 +39,8 @@ release: ## Build the programs as they are shipped
 
 .PHONY: unit
 unit: ## Tests that need nothing but Rust
-	cargo test --workspace --locked --lib --doc
+	cargo test --workspace --locked --lib
+	cargo test --workspace --locked --doc
 	cargo test --locked -p proxyunwrap-header --tests
 	cargo test --locked -p proxyunwrap-dataplane --test simulation
 

@@ -1,86 +1,138 @@
-//! Many clients at once, of whom some are served and some still wait.
+//! Peers in great numbers that never get to the end of a header, and when they are closed.
 
-use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
 
-use crate::support::lab::{BALANCER4, POD4};
-use crate::support::pod::enrolled;
-use crate::support::stand::{PATIENCE, PORT, Stand, with};
-use crate::support::{wait, wire};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-/// A configuration with these limits, which logs nothing.
-pub fn config(limits: &str) -> String {
-    let config = with(&enrolled(PORT), "mode: all", "mode: off");
-    format!("{config}limits: {limits}\n")
+use crate::support::lab::POD4;
+use crate::support::stand::{PATIENCE, PORT, Stand};
+use crate::support::wire;
+
+/// Addresses of the balancer that a crowd comes from, so that ports do not run short.
+const ADDRESSES: u8 = 4;
+
+/// Between two bytes of those that trickle.
+const TRICKLE: Duration = Duration::from_millis(100);
+
+pub struct Crowd {
+    epoll: Epoll,
+    members: Vec<Member>,
+    /// From the first connect to the last.
+    pub took: Duration,
 }
 
-/// A client that has sent its header.
-pub struct Guest {
-    stream: TcpStream,
-    client: SocketAddr,
+struct Member {
+    stream: Option<TcpStream>,
+    opened: Instant,
 }
 
-/// Connects these clients one after the other, each with its header at once.
+/// How the dataplane closed one of them.
+pub struct Close {
+    /// Since just before its connect.
+    pub after: Duration,
+    pub reset: bool,
+}
+
+/// Gives the balancer the addresses that crowds come from.
 #[track_caller]
-pub fn arrive(stand: &Stand, clients: impl Iterator<Item = usize> + Send) -> Vec<Guest> {
-    let arrive = |number| {
-        let client = wire::client4(number);
-        let stream = wire::connect(BALANCER4, (POD4, PORT).into());
-        wire::send(&stream, &wire::v1(client));
-        Guest { stream, client }
-    };
-    stand.lab.balancer.enter(|| clients.map(arrive).collect())
+pub fn prepare(stand: &Stand) {
+    for number in 0..ADDRESSES {
+        stand
+            .lab
+            .balancer
+            .address("back", &format!("{}/24", address(number)));
+    }
 }
 
-/// Moves guests that are served from one list to the other until there are `count` of them.
-#[track_caller]
-pub fn serve(waiting: &mut Vec<Guest>, served: &mut Vec<Guest>, count: usize) {
-    wait::until("enough of them are served", PATIENCE, || {
-        served.extend(waiting.extract_if(.., |guest| guest.is_served()));
-        (served.len() >= count).then_some(())
-    });
-}
-
-impl Guest {
-    /// Whether the app's greeting is there; a connection that was closed instead fails the test.
+impl Crowd {
+    /// Connects so many, as fast as it goes.
     #[track_caller]
-    pub fn is_served(&self) -> bool {
-        self.stream.set_nonblocking(true).expect("it is a socket");
-        let peeked = self.stream.peek(&mut [0]);
-        self.stream.set_nonblocking(false).expect("it is a socket");
-        match peeked {
-            Ok(1) => true,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
-            other => panic!("{} was lost: {other:?}", self.client),
+    pub fn open(stand: &Stand, count: usize) -> Self {
+        let start = Instant::now();
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).expect("a descriptor is free");
+        let members: Vec<Member> = stand.lab.balancer.enter(|| {
+            let numbers = (0..ADDRESSES).cycle().take(count);
+            numbers.map(Member::open).collect()
+        });
+        for (index, member) in members.iter().enumerate() {
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
+            let added = member
+                .stream
+                .as_ref()
+                .map(|stream| epoll.add(stream, event));
+            added.expect("it is open").expect("epoll takes sockets");
+        }
+        Self {
+            epoll,
+            members,
+            took: start.elapsed(),
         }
     }
 
-    /// Reads the greeting, which names this client and nobody else.
+    /// Waits until every one is closed, sending each the next byte of `header` now and then.
     #[track_caller]
-    pub fn is_greeted(&self) {
-        let want = format!("{}\n", self.client);
-        assert_eq!(self.hear(want.len()), want);
+    pub fn closes(&mut self, header: &[u8]) -> Vec<Close> {
+        let end = Instant::now() + PATIENCE;
+        let mut closes = Vec::new();
+        let mut header = header.iter();
+        let mut next = Instant::now();
+        while closes.len() < self.members.len() {
+            assert!(Instant::now() < end, "only {} were closed", closes.len());
+            if Instant::now() >= next {
+                next += TRICKLE;
+                header.next().into_iter().for_each(|byte| self.send(*byte));
+            }
+            closes.extend(self.closed_now());
+        }
+        closes
     }
 
-    /// Says something and hears it.
-    #[track_caller]
-    pub fn works(&self, word: &str) {
-        wire::send(&self.stream, word.as_bytes());
-        assert_eq!(self.hear(word.len()), word);
+    fn send(&self, byte: u8) {
+        for mut stream in self.members.iter().filter_map(|m| m.stream.as_ref()) {
+            // A closed one fails; its close is an event of its own.
+            let _ = stream.write(&[byte]);
+        }
     }
 
-    /// Ends in order and hears nothing more.
+    fn closed_now(&mut self) -> Vec<Close> {
+        let mut events = [EpollEvent::empty(); 512];
+        let count = self.epoll.wait(&mut events, EpollTimeout::from(20_u8));
+        let now = Instant::now();
+        let events = &events[..count.expect("epoll waits")];
+        let index = |event: &EpollEvent| usize::try_from(event.data()).expect("an index");
+        let closed = events
+            .iter()
+            .map(|event| self.members[index(event)].close(now));
+        closed.collect()
+    }
+}
+
+impl Member {
     #[track_caller]
-    pub fn leave(self) {
-        wire::end(&self.stream);
-        assert_eq!(wire::answer(&self.stream), "", "{}", self.client);
+    fn open(number: u8) -> Self {
+        let opened = Instant::now();
+        let stream = wire::connect(address(number), (POD4, PORT).into());
+        Self {
+            stream: Some(stream),
+            opened,
+        }
     }
 
+    /// Takes note of how it was closed; bytes of an app would be a breach.
     #[track_caller]
-    fn hear(&self, length: usize) -> String {
-        let mut heard = vec![0; length];
-        let read = (&self.stream).read_exact(&mut heard);
-        read.unwrap_or_else(|error| panic!("{}: {error}", self.client));
-        String::from_utf8(heard).expect("the app speaks text")
+    fn close(&mut self, now: Instant) -> Close {
+        let mut stream = self.stream.take().expect("one event each: it is dropped");
+        let read = stream.read(&mut [0]);
+        assert_ne!(read.as_ref().ok(), Some(&1), "nobody may answer it");
+        Close {
+            after: now.duration_since(self.opened),
+            reset: read.is_err(),
+        }
     }
+}
+
+fn address(number: u8) -> IpAddr {
+    Ipv4Addr::new(10, 9, 0, 100 + number).into()
 }

@@ -17,5 +17,6 @@ pub mod pod;
 pub mod process;
 pub mod queues;
 pub mod stand;
+pub mod talk;
 pub mod wait;
 pub mod wire;
