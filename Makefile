@@ -63,6 +63,22 @@ fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds
 budgets: release ## Size of the dataplane, number of its dependencies, time to listening
 	e2e/budgets.sh $(RELEASE)
 
+# The tests' cluster: `embedded` is built from Go modules and needs no container engine, `kind` needs one.
+CLUSTER ?= embedded
+CLUSTER_COMMAND = e2e/$(if $(filter kind,$(CLUSTER)),kind,cluster)/cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start the tests' Kubernetes (CLUSTER=embedded or kind); the first time builds it
+	$(CLUSTER_COMMAND) up
+
+.PHONY: cluster-down
+cluster-down: ## End it; nothing is left behind
+	$(CLUSTER_COMMAND) down
+
+.PHONY: cluster-shell
+cluster-shell: ## A shell with kubectl, ctr and helm in it
+	$(CLUSTER_COMMAND) shell
+
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need
 	e2e/packages.sh

@@ -15,7 +15,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::config::{Config, file};
 use crate::connection::claim::Own;
-use crate::routes::{Family, SourceMode, spoof_works};
+use crate::routes::{self, Family, SourceMode, spoof_works};
 
 /// Between tests that pass.
 pub const CALM: Duration = Duration::from_secs(10);
@@ -79,15 +79,19 @@ pub fn families(config: &Config) -> Vec<Family> {
     }
 }
 
-/// Tries the spoofed path; blocks for two seconds a family at most.
+/// Tries the spoofed path, and says what is missing when it fails; blocks for two seconds a family
+/// at most.
 pub fn test(families: &[Family], mode: SourceMode) -> Vec<String> {
     let test = |family: &Family| {
         let error = anyhow::Error::from(spoof_works(*family, mode).err()?);
-        Some(format!(
-            "cannot dial the app as a client: {error:#}; did `init` run here?"
-        ))
+        Some(format!("cannot dial the app as a client: {error:#}"))
     };
-    families.iter().filter_map(test).collect()
+    let mut problems: Vec<_> = families.iter().filter_map(test).collect();
+    if !problems.is_empty() {
+        problems.extend(routes::missing(mode).unwrap_or_default());
+        problems.push("run `init` in this namespace: it adds only what is missing".to_owned());
+    }
+    problems
 }
 
 /// Whether the machine has IPv6 loopback.
