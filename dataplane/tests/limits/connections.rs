@@ -46,13 +46,12 @@ fn check(label: &str, workers: usize) {
         take_served(&mut waiting, &mut served, 1);
     }
     served.drain(..).for_each(Talk::ends);
-    let metrics = stand.metrics_when("all have ended", |m| m.get("open_connections") == 0);
+    let metrics = stand.metrics_when("all have ended", |m| m.ended("ok") == ATTEMPTS as u64);
     assert_eq!(
         metrics.sum("connections_total"),
         ATTEMPTS as u64,
         "{metrics}"
     );
-    assert_eq!(metrics.ended("ok"), ATTEMPTS as u64, "{metrics}");
     let clients: HashSet<_> = app.clients().into_iter().collect();
     assert_eq!(clients.len(), ATTEMPTS, "each as itself");
 }

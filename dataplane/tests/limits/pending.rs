@@ -1,15 +1,18 @@
 //! Who has not shown a header yet may lose its place; whoever has shown one never does.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::net::TcpStream;
+
+use nix::sys::signal::Signal;
 
 use super::plus;
 use crate::support::app::{self, App};
 use crate::support::metrics::Metrics;
 use crate::support::pod::enrolled;
-use crate::support::stand::{PORT, Stand, with};
+use crate::support::stand::{PATIENCE, PORT, Stand, with};
 use crate::support::talk::Talk;
-use crate::support::wire;
+use crate::support::{wait, wire};
 
 const EVICTED: &str = "header_errors_total{reason=\"evicted\"}";
 
@@ -64,6 +67,35 @@ fn at_the_limit_of_connections_the_silent_make_room_and_the_established_stay() {
     newcomer.is_greeted();
     let metrics = stand.metrics();
     assert_eq!(metrics.get(EVICTED), 5, "{metrics}");
+}
+
+#[test]
+fn a_header_that_is_here_keeps_its_connection_from_making_room() {
+    let (stand, _app) = stand("unread", "limits: {connections: 2}");
+    let established = Talk::open(&stand, 0);
+    let stream = silent(&stand, 1).remove(0);
+    stop(&stand);
+    // In this order the dataplane hears of the newcomer first.
+    let newcomer = Talk::begin(stand.dial(), 1);
+    let talk = Talk::begin(stream, 2);
+    stand.signal(Signal::SIGCONT);
+    talk.is_greeted();
+    established.ends();
+    newcomer.is_greeted();
+    assert_eq!(stand.metrics().get(EVICTED), 0);
+}
+
+/// Waits until no thread of the dataplane runs.
+#[track_caller]
+fn stop(stand: &Stand) {
+    stand.signal(Signal::SIGSTOP);
+    let tasks = format!("/proc/{}/task", stand.pid());
+    wait::until("the dataplane stops", PATIENCE, || {
+        let tasks = fs::read_dir(&tasks).expect("the dataplane runs");
+        let stat = |task: fs::DirEntry| fs::read_to_string(task.path().join("stat")).ok();
+        let mut stats = tasks.flatten().filter_map(stat);
+        stats.all(|stat| stat.contains(") T ")).then_some(())
+    });
 }
 
 /// One worker, so that a limit is exactly what is written.
