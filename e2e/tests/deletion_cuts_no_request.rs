@@ -1,0 +1,99 @@
+//! Promise: a pod that is deleted under load cuts no request: what is in flight is answered, what
+//! still comes is taken, and the sidecar ends after the app.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{bail, ensure};
+use proxyunwrap_e2e::cluster::{
+    Balancer, Client, Manifest, Namespace, Pod, Request, in_namespace, until,
+};
+
+/// Longer than the app's sleep before it is asked to end: requests are in flight then, too.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// How long the cluster may take for what it does after a deletion.
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn every_request_is_answered() -> anyhow::Result<()> {
+    in_namespace(async |space| {
+        space
+            .apply(&Manifest::read("deployment.yaml", &[])?.with_sidecar()?)
+            .await?;
+        let pods = two_ready_pods(space).await?;
+        let server = space.service("app", false).await?;
+        let balancer = Balancer::start(space, vec![server]).await?;
+        let client = Client::start(space).await?;
+
+        let load = client.load(balancer.front(server).await?, ANSWER).await?;
+        let names: Vec<_> = pods.iter().map(Pod::name).collect();
+        load.answered_by(&names).await?;
+        let deleted = now();
+        pods[0].delete().await?;
+        pods[0].gone(LIMIT).await?;
+        let gone = now();
+        let after = two_ready_pods(space).await?;
+        let names: Vec<_> = after.iter().map(Pod::name).collect();
+        load.answered_by(&names).await?;
+        let requests = load.stop().await?;
+
+        let in_flight = requests.iter().filter(|request| {
+            request.pod == pods[0].name() && request.began < deleted && request.ended > deleted
+        });
+        let in_flight = in_flight.count();
+        eprintln!(
+            "{} requests: {} cut, {} unanswered; {in_flight} were in flight in the pod when it was \
+             deleted, and it was gone after {} ms",
+            requests.len(),
+            count(&requests, "cut"),
+            count(&requests, "unanswered"),
+            gone - deleted,
+        );
+        ensure!(
+            in_flight > 0,
+            "nothing was in flight in the pod that was deleted"
+        );
+        let bad: Vec<_> = requests
+            .iter()
+            .filter(|one| one.outcome != "whole")
+            .collect();
+        ensure!(
+            bad.is_empty(),
+            "deleted at {deleted}, gone at {gone}: {bad:#?}"
+        );
+        Ok(())
+    })
+    .await
+}
+
+/// The pods of the Deployment; one that is on its way out is none.
+async fn two_ready_pods(space: &Namespace) -> anyhow::Result<Vec<Pod>> {
+    until("two pods are ready", LIMIT, async || {
+        let mut ready = Vec::new();
+        for pod in space.pods("app=app").await? {
+            if pod.object().await?.metadata.deletion_timestamp.is_none() {
+                pod.ready_within(Duration::ZERO).await?;
+                ready.push(pod);
+            }
+        }
+        if ready.len() != 2 {
+            bail!("{} are", ready.len());
+        }
+        Ok(ready)
+    })
+    .await
+}
+
+fn count(requests: &[Request], outcome: &str) -> usize {
+    requests
+        .iter()
+        .filter(|request| request.outcome == outcome)
+        .count()
+}
+
+/// Milliseconds of Unix time: the clients' clock is this machine's.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis())
+        .expect("a date this side of year 584 million")
+}
