@@ -39,7 +39,8 @@ release: ## Build the programs as they are shipped
 
 .PHONY: unit
 unit: ## Tests that need nothing but Rust
-	cargo test --workspace --locked --lib --doc
+	cargo test --workspace --locked --lib
+	cargo test --workspace --locked --doc
 	cargo test --locked -p proxyunwrap-header --tests
 	cargo test --locked -p proxyunwrap-dataplane --test simulation
 
@@ -53,14 +54,30 @@ system: packages ## Tests in network namespaces, with real balancers and apps; n
 .PHONY: fuzz
 fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds
 	cd dataplane && for target in $(FUZZ_TARGETS); do \
-	  mkdir -p fuzz/corpus/$$target; \
+	  mkdir -p fuzz/corpus/$$target fuzz/seeds/$$target; \
 	  $(FUZZ)/bin/cargo-fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target \
-	    -- -max_total_time=$(SECONDS) -print_final_stats=1 -verbosity=0; \
+	    -- -max_total_time=$(SECONDS) -print_final_stats=1 2>&1 | grep -vE '^(#|"|NEW_FUNC|stat::(new|slow|peak))'; \
 	done
 
 .PHONY: budgets
 budgets: release ## Size of the dataplane, number of its dependencies, time to listening
 	e2e/budgets.sh $(RELEASE)
+
+# The tests' cluster: `embedded` is built from Go modules and needs no container engine, `kind` needs one.
+CLUSTER ?= embedded
+CLUSTER_COMMAND = e2e/$(if $(filter kind,$(CLUSTER)),kind,cluster)/cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start the tests' Kubernetes (CLUSTER=embedded or kind); the first time builds it
+	$(CLUSTER_COMMAND) up
+
+.PHONY: cluster-down
+cluster-down: ## End it; nothing is left behind
+	$(CLUSTER_COMMAND) down
+
+.PHONY: cluster-shell
+cluster-shell: ## A shell with kubectl, ctr and helm in it
+	$(CLUSTER_COMMAND) shell
 
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::compat::Flags;
-use crate::config::file::SourceMode;
+use crate::config::file::{ADMIN_PORT, SourceMode};
 use crate::routes;
 
 /// go-mmproxy's flags of more than one letter, which Go lets one write with one dash.
@@ -29,6 +30,8 @@ pub enum Command {
     Serve(Serve),
     /// Prepare this network namespace (needs NET_ADMIN, once)
     Init(Init),
+    /// Make the `serve` of this pod unready while it still accepts, and wait: for preStop hooks
+    Drain(Drain),
 }
 
 /// `serve`: by a file, or by go-mmproxy's flags for one port.
@@ -89,6 +92,17 @@ impl Serve {
             admin: self.admin,
         }
     }
+}
+
+/// `drain`: whom to ask, and how long to wait.
+#[derive(Args, Debug)]
+pub struct Drain {
+    /// Admin port of `serve` on loopback
+    #[arg(long, value_name = "PORT", default_value_t = ADMIN_PORT)]
+    pub admin: u16,
+    /// How long to wait afterwards, so that balancers notice
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    pub wait: Duration,
 }
 
 /// `init`: what to prepare, and for which ports.

@@ -75,6 +75,8 @@ pub struct Connection {
     dialled: Option<Attempt>,
     deadline: Option<Tick>,
     moved: [u64; 2],
+    /// The peer's socket has an error.
+    peer_failed: bool,
 }
 
 impl Connection {
@@ -89,6 +91,7 @@ impl Connection {
             dialled: None,
             deadline: Some(after(now, policy.header.timeout)),
             moved: [0; 2],
+            peer_failed: false,
         };
         if rule == Rule::Pass {
             connection.dial_for(peer.into(), 0, policy, now);
@@ -110,7 +113,12 @@ impl Connection {
                 to_app,
                 to_peer,
                 first,
-            } => relay_command(to_app, to_peer, *first),
+            } => match relay_command(to_app, to_peer, *first) {
+                Command::Wait if self.is_deserted(to_app) => {
+                    Command::End(Side::Peer.reset(), Ending::Reset)
+                }
+                command => command,
+            },
             Stage::Ended(outcome, ending) => Command::End(*outcome, *ending),
         }
     }
@@ -262,6 +270,19 @@ impl Connection {
             }
             _ => {}
         }
+    }
+
+    /// One side's socket has an error. Reading or writing tells which, if there is still something
+    /// to read or write.
+    pub fn failed(&mut self, side: Side) {
+        self.peer_failed |= side == Side::Peer;
+    }
+
+    /// Whether the peer was reset after it had ended its direction: no read will tell. What it had
+    /// sent goes to the app first. An app that does the same has ended its answer, and a reset
+    /// would take that away from a slow peer.
+    fn is_deserted(&self, to_app: &Flow) -> bool {
+        self.peer_failed && to_app.held() == 0
     }
 
     /// When `expired` is to be called; it moves with every byte if there is an idle time-out.

@@ -15,7 +15,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::config::{Config, file};
 use crate::connection::claim::Own;
-use crate::routes::{Family, SourceMode, spoof_works};
+use crate::routes::{self, Family, SourceMode, spoof_works};
 
 /// Between tests that pass.
 pub const CALM: Duration = Duration::from_secs(10);
@@ -79,15 +79,19 @@ pub fn families(config: &Config) -> Vec<Family> {
     }
 }
 
-/// Tries the spoofed path; blocks for two seconds a family at most.
+/// Tries the spoofed path, and says what is missing when it fails; blocks for two seconds a family
+/// at most.
 pub fn test(families: &[Family], mode: SourceMode) -> Vec<String> {
     let test = |family: &Family| {
         let error = anyhow::Error::from(spoof_works(*family, mode).err()?);
-        Some(format!(
-            "cannot dial the app as a client: {error:#}; did `init` run here?"
-        ))
+        Some(format!("cannot dial the app as a client: {error:#}"))
     };
-    families.iter().filter_map(test).collect()
+    let mut problems: Vec<_> = families.iter().filter_map(test).collect();
+    if !problems.is_empty() {
+        problems.extend(routes::missing(mode).unwrap_or_default());
+        problems.push("run `init` in this namespace: it adds only what is missing".to_owned());
+    }
+    problems
 }
 
 /// Whether the machine has IPv6 loopback.
@@ -133,16 +137,25 @@ pub fn own_addresses() -> Own {
         };
         if let Some(v4) = address.as_sockaddr_in() {
             own.addresses.push(v4.ip().into());
+            let mask = entry.netmask.as_ref().and_then(|m| m.as_sockaddr_in());
+            own.broadcasts
+                .extend(mask.into_iter().flat_map(|m| ends_of(v4.ip(), m.ip())));
         } else if let Some(v6) = address.as_sockaddr_in6() {
             own.addresses.push(v6.ip().into());
         }
-        let broadcast = entry
-            .broadcast
-            .as_ref()
-            .and_then(|address| address.as_sockaddr_in());
-        own.broadcasts.extend(broadcast.map(|address| address.ip()));
     }
     own.addresses.sort_unstable();
     own.addresses.dedup();
     own
+}
+
+/// The lowest and the highest address of a network that has more than two: broadcasts, whether or
+/// not the interface names one (`fib_add_ifaddr`, net/ipv4/fib_frontend.c; the lowest up to Linux
+/// 5.13).
+fn ends_of(address: Ipv4Addr, mask: Ipv4Addr) -> Vec<Ipv4Addr> {
+    let network = address & mask;
+    match mask.to_bits().count_ones() {
+        31.. => Vec::new(),
+        _ => vec![network, network | !mask],
+    }
 }

@@ -5,7 +5,7 @@
 //! [`engine`]; [`trust`] says whether its peer may speak for clients; [`connection`] reads the
 //! header, judges the claim, dials as the client and relays, without doing any I/O itself;
 //! [`counters`] and the [`access_log`] record how it ended. Beside the journey stand the
-//! configuration ([`args`], [`config`], [`limits`]), the process ([`serve`], [`privileges`],
+//! configuration ([`args`], [`config`], [`limits`]), the process ([`serve`], [`drain`], [`privileges`],
 //! [`health`], [`metrics`], [`admin`]) and the preparation of the namespace ([`routes`]).
 //!
 //! It never talks to the Kubernetes API, and needs no capability to serve.
@@ -17,6 +17,7 @@ pub mod args;
 pub mod config;
 pub mod connection;
 pub mod counters;
+pub mod drain;
 pub mod engine;
 pub mod health;
 pub mod limits;

@@ -9,7 +9,7 @@ use clap::Parser;
 use proxyunwrap_dataplane::args::{self, Cli, Command, Init};
 use proxyunwrap_dataplane::config::Config;
 use proxyunwrap_dataplane::routes::{self, Redirect};
-use proxyunwrap_dataplane::serve;
+use proxyunwrap_dataplane::{drain, serve};
 use tracing::level_filters::LevelFilter;
 
 fn main() -> ExitCode {
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Serve(serve) => exit(serve::run(&serve).map_err(anyhow::Error::from), 1),
         Command::Init(init) => prepare(init),
+        Command::Drain(ask) => exit(drain::drain(ask.admin, ask.wait).map_err(Into::into), 1),
     }
 }
 

@@ -3,12 +3,12 @@
 //! Labels are closed sets: nothing that a peer sends, and no address, ever becomes one.
 //! `docs/metrics.md` lists the same series; a test compares the two.
 
-use std::fs;
+mod family;
+mod process;
+
 use std::sync::Arc;
 
-use prometheus::proto::{
-    Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType,
-};
+use prometheus::proto::{Bucket, Histogram, Metric, MetricFamily, MetricType};
 use prometheus::{Encoder, TextEncoder};
 
 use crate::connection::Way;
@@ -16,6 +16,7 @@ use crate::connection::claim::Refusal;
 use crate::connection::ladder::Step;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
 use crate::counters::{CONNECT_BUCKETS, Cell, Counters, Pause, VERSIONS};
+use family::{counter, family, gauge, seconds};
 
 /// What `/metrics` shows beside the counters.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +36,7 @@ pub struct Process {
 /// The text of `/metrics`, Prometheus' format 0.0.4.
 pub fn text(workers: &[Arc<Counters>], process: &Process) -> String {
     let mut families = connection_families(workers);
-    families.extend(process_families(process));
+    families.extend(process::families(process));
     let mut text = Vec::new();
     // Encoding fails only when writing does, or for a family without a metric; neither occurs.
     let _ = TextEncoder::new().encode(&families, &mut text);
@@ -148,56 +149,6 @@ fn connection_families(workers: &[Arc<Counters>]) -> Vec<MetricFamily> {
     ]
 }
 
-fn process_families(process: &Process) -> Vec<MetricFamily> {
-    let version = ("version", env!("CARGO_PKG_VERSION"));
-    let build = labelled(
-        &[version, ("source_mode", process.source_mode)],
-        float_gauge(1.0),
-    );
-    let results = vec![
-        counter(&[("result", "applied")], process.reloads),
-        counter(&[("result", "refused")], process.reload_errors),
-    ];
-    vec![
-        family(
-            "build_info",
-            "Always 1; the labels tell the version and how sources are bound.",
-            MetricType::GAUGE,
-            vec![build],
-        ),
-        family(
-            "ready",
-            "1 while the self-test passes: a loopback connection from a foreign address.",
-            MetricType::GAUGE,
-            vec![gauge(u64::from(process.ready))],
-        ),
-        family(
-            "config_loads_total",
-            "Configurations read.",
-            MetricType::COUNTER,
-            results,
-        ),
-        family(
-            "process_start_time_seconds",
-            "Start of the process, seconds of the Unix epoch.",
-            MetricType::GAUGE,
-            vec![float_gauge(process.started)],
-        ),
-        family(
-            "process_open_fds",
-            "Descriptors that the process has open.",
-            MetricType::GAUGE,
-            vec![gauge(open_descriptors())],
-        ),
-        family(
-            "process_resident_memory_bytes",
-            "Resident memory of the process.",
-            MetricType::GAUGE,
-            vec![gauge(resident_bytes())],
-        ),
-    ]
-}
-
 fn connections(workers: &[Arc<Counters>]) -> Vec<Metric> {
     let each = VERSIONS.iter().enumerate().flat_map(|(v, version)| {
         let outcomes = Outcome::LABELS.iter().enumerate();
@@ -235,75 +186,6 @@ fn connect_seconds(workers: &[Arc<Counters>]) -> Metric {
     let mut metric = Metric::default();
     metric.set_histogram(histogram);
     metric
-}
-
-fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
-    let mut family = MetricFamily::default();
-    // Names that begin with `process_` are Prometheus' own for every program.
-    let prefix = if name.starts_with("process_") {
-        ""
-    } else {
-        "proxyunwrap_"
-    };
-    family.set_name(format!("{prefix}{name}"));
-    family.set_help(help.to_owned());
-    family.set_field_type(kind);
-    family.set_metric(metrics);
-    family
-}
-
-fn counter(labels: &[(&str, &str)], value: u64) -> Metric {
-    let mut counter = Counter::default();
-    counter.set_value(float(value));
-    let mut metric = Metric::default();
-    metric.set_counter(counter);
-    labelled(labels, metric)
-}
-
-fn gauge(value: u64) -> Metric {
-    float_gauge(float(value))
-}
-
-fn float_gauge(value: f64) -> Metric {
-    let mut gauge = Gauge::default();
-    gauge.set_value(value);
-    Metric::from_gauge(gauge)
-}
-
-fn labelled(labels: &[(&str, &str)], mut metric: Metric) -> Metric {
-    let pair = |(name, value): &(&str, &str)| {
-        let mut pair = LabelPair::default();
-        pair.set_name((*name).to_owned());
-        pair.set_value((*value).to_owned());
-        pair
-    };
-    metric.set_label(labels.iter().map(pair).collect());
-    metric
-}
-
-/// Prometheus knows floats only; counts stay exact up to 2^53.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "the exposition format has no integers"
-)]
-fn float(value: u64) -> f64 {
-    value as f64
-}
-
-fn seconds(micros: u64) -> f64 {
-    float(micros) / 1e6
-}
-
-fn open_descriptors() -> u64 {
-    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
-}
-
-/// From /proc/self/status, which gives kibibytes.
-fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 #[cfg(test)]

@@ -120,6 +120,21 @@ pub fn init(options: &Options) -> Result<Report, Error> {
     Ok(report)
 }
 
+/// Which rules and routes of this mode the calling thread's namespace lacks, a sentence each. Needs
+/// no privilege, unlike a look at the nft table: `serve` says it when its self-test fails.
+pub fn missing(source_mode: SourceMode) -> Result<Vec<String>, Error> {
+    let interfaces = interfaces::read().map_err(reading("interfaces"))?;
+    let plan = plan::plan(&Request {
+        redirects: &[],
+        table: None,
+        source_mode,
+        interfaces: &interfaces,
+        devices: &[],
+    })?;
+    let existing = Kernel::without_tables()?.existing()?;
+    Ok(changes::gaps(&plan, &existing))
+}
+
 /// The plan for this namespace, and what the user should know about it.
 fn make_plan(kernel: &mut Kernel, options: &Options) -> Result<(Plan, Vec<String>), Error> {
     let interfaces = interfaces::read().map_err(reading("interfaces"))?;

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use socket2::SockAddr;
@@ -37,37 +37,6 @@ pub fn accept(listener: impl AsFd) -> io::Result<(OwnedFd, SocketAddr)> {
         Some(address) => Ok((socket, address)),
         None => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
-}
-
-/// Lets an IPv6 socket bind any source (`IPV6_FREEBIND`); needs no capability. Since Linux 4.15.
-pub fn set_ipv6_freebind(socket: BorrowedFd<'_>) -> Result<(), Errno> {
-    set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_FREEBIND, 1)
-}
-
-/// Lets an IPv6 socket carry any source (`IPV6_TRANSPARENT`); needs NET_RAW or NET_ADMIN.
-pub fn set_ipv6_transparent(socket: BorrowedFd<'_>) -> Result<(), Errno> {
-    set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TRANSPARENT, 1)
-}
-
-fn set_option(
-    socket: BorrowedFd<'_>,
-    level: i32,
-    name: i32,
-    value: libc::c_int,
-) -> Result<(), Errno> {
-    let length = libc::socklen_t::try_from(size_of_val(&value)).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: `socket` is open while borrowed; `value` is a c_int, as these options want, lives
-    // across the call and `length` is its size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            length,
-        )
-    };
-    Errno::result(result).map(drop)
 }
 
 /// Gives this thread alone another user, for good. libc's own setresuid would change the whole

@@ -30,6 +30,7 @@ async fn every_request_is_answered() -> anyhow::Result<()> {
         load.answered_by(&names).await?;
         let deleted = now();
         pods[0].delete().await?;
+        was_asked_to_drain(&pods[0]).await?;
         pods[0].gone(LIMIT).await?;
         let gone = now();
         let after = two_ready_pods(space).await?;
@@ -80,6 +81,16 @@ async fn two_ready_pods(space: &Namespace) -> anyhow::Result<Vec<Pod>> {
             bail!("{} are", ready.len());
         }
         Ok(ready)
+    })
+    .await
+}
+
+/// By its preStop hook, before the app has ended.
+async fn was_asked_to_drain(pod: &Pod) -> anyhow::Result<()> {
+    until("the sidecar was asked to drain", LIMIT, async || {
+        let log = pod.logs("proxyunwrap", false).await?;
+        ensure!(log.contains("asked to drain"), "{log}");
+        Ok(())
     })
     .await
 }

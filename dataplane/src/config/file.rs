@@ -11,6 +11,9 @@ use crate::access_log::Tlv;
 use crate::connection::intake::WithoutClient;
 use crate::connection::ladder::MissingFamily;
 
+/// Where the admin port is unless configured otherwise.
+pub const ADMIN_PORT: u16 = 15090;
+
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -264,7 +267,7 @@ impl Default for Drain {
 impl Default for Admin {
     fn default() -> Self {
         Self {
-            listen: Listen::Port(15090),
+            listen: Listen::Port(ADMIN_PORT),
         }
     }
 }

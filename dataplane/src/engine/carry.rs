@@ -117,6 +117,9 @@ impl Carried {
             self.dial_answered |= failed || flags.contains(EpollFlags::EPOLLOUT);
             return;
         }
+        if flags.contains(EpollFlags::EPOLLERR) {
+            self.logic.failed(side);
+        }
         let readable = hung || flags.contains(EpollFlags::EPOLLIN);
         let writable = failed || flags.contains(EpollFlags::EPOLLOUT);
         self.logic.ready(side, readable, writable);

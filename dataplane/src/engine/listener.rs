@@ -92,6 +92,9 @@ impl Worker {
         let now = self.now;
         let logic = Connection::new(peer, rule, &live.port.policy, now);
         if !self.has_room(&logic) {
+            self.hear_oldest();
+        }
+        if !self.has_room(&logic) {
             self.evict_oldest();
         }
         self.insert(|key| Carried::new(key, logic, live, socket, now));

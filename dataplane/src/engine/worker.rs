@@ -271,8 +271,31 @@ impl Worker {
     }
 
     /// Whether there is room, or a connection without a header that can make some.
-    pub(super) fn can_make_room(&self) -> bool {
+    pub(super) fn can_make_room(&mut self) -> bool {
+        if self.connections.len() < self.limits.open {
+            return true;
+        }
+        self.hear_oldest();
         self.connections.len() < self.limits.open || self.pending > 0
+    }
+
+    /// Reads the oldest connections without a header once more, up to the first that has sent
+    /// nothing new: a header that came a moment ago may stand behind other events of this turn, and
+    /// whoever has sent one is not to make room.
+    pub(super) fn hear_oldest(&mut self) {
+        while let Some(key) = self.waiting.front().copied() {
+            if let Some(carried) = self.connections.get_mut(key.index as usize)
+                && carried.key == key
+                && carried.logic.is_pending()
+            {
+                carried.logic.ready(Side::Peer, true, false);
+                self.advance(key);
+            }
+            if self.is_waiting(key) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
     }
 
     /// Cuts the oldest connection without a header; false when there is none.

@@ -36,7 +36,7 @@ impl Attribute {
         let kind = match self {
             Self::Value(kind, _) | Self::Nest(kind, _) | Self::List(kind, _) => *kind,
         };
-        let Some((_, found)) = attributes.iter().find(|(other, _)| *other == kind) else {
+        let Some(found) = find(attributes, kind) else {
             return false;
         };
         match self {
@@ -108,6 +108,12 @@ pub(super) fn parse(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     attributes
+}
+
+/// The value of the first attribute of a kind.
+pub(super) fn find<'a>(attributes: &[(u16, &'a [u8])], kind: u16) -> Option<&'a [u8]> {
+    let mut same = attributes.iter().filter(|(other, _)| *other == kind);
+    same.next().map(|(_, value)| *value)
 }
 
 /// The text of a string attribute, without its final zero.

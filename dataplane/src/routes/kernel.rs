@@ -32,6 +32,15 @@ impl Kernel {
         Ok(Self { routing, tables })
     }
 
+    /// For rules and routes alone, which anybody may read.
+    pub(super) fn without_tables() -> Result<Self, Error> {
+        let routing = Routing::open().map_err(reading("interfaces"))?;
+        Ok(Self {
+            routing,
+            tables: None,
+        })
+    }
+
     pub(super) fn existing(&mut self) -> Result<Existing, Error> {
         let tables = self.tables.as_mut().map(Tables::read).transpose();
         Ok(Existing {

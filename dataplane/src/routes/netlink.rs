@@ -4,6 +4,7 @@ use libc::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, RTM_DELROUTE, RTM_DELRULE, RTM_GETROUTE, RTM_GETRULE,
     RTM_NEWROUTE, RTM_NEWRULE,
 };
+use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -12,7 +13,6 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessa
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
-use rtnetlink::packet_core::{Emitable, Parseable};
 
 use super::rule::{Family, Route, Rule};
 use super::socket::{Message, Netlink, Refused};

@@ -16,7 +16,14 @@ use super::attribute::{Attribute, body};
 use super::socket::{Message, Netlink, Refused};
 use super::table::{Chain, FAMILIES, Hook, HookPoint, NAME, Statement, Table, TableFamily};
 
+/// `NFNL_SUBSYS_NFTABLES`.
+const SUBSYSTEM: u8 = 10;
+/// `NFNL_MSG_BATCH_BEGIN` and `NFNL_MSG_BATCH_END`.
+const BEGIN: u16 = 0x10;
+const END: u16 = 0x11;
+
 const NEWTABLE: u16 = 0;
+const GETTABLE: u16 = 1;
 const DELTABLE: u16 = 2;
 const NEWCHAIN: u16 = 3;
 const GETCHAIN: u16 = 4;
@@ -66,8 +73,8 @@ impl Tables {
 
     /// Replaces the table of this name and family at once: no packet meets half of it.
     pub(super) fn put(&mut self, table: &Table) -> Result<(), Refused> {
-        self.netlink
-            .send(&[vec![mark(BEGIN)], replace(table), vec![mark(END)]].concat())
+        let batch = [vec![mark(BEGIN)], replace(table), vec![mark(END)]].concat();
+        self.netlink.send(&batch)
     }
 
     /// Removes the table of our name; one that is gone already is fine.
@@ -82,16 +89,15 @@ impl Tables {
     /// Why this kernel would not take the table, if so. A batch without its end is checked, then
     /// dropped (`nfnetlink_rcv_batch`), as `nft --check` does.
     pub(super) fn would_refuse(&mut self, table: &Table) -> Result<Option<Refused>, Refused> {
-        match self
-            .netlink
-            .send(&[vec![mark(BEGIN)], replace(table)].concat())
-        {
+        let batch = [vec![mark(BEGIN)], replace(table)].concat();
+        match self.netlink.send(&batch) {
             Ok(()) => Ok(None),
             Err(refused) if is_unsupported(refused.errno) => Ok(Some(refused)),
             Err(refused) => Err(refused),
         }
     }
 
+    /// The attributes of every table, chain or rule of a family.
     fn list(
         &mut self,
         family: TableFamily,
@@ -101,15 +107,18 @@ impl Tables {
         let table = [Attribute::string(RULE_TABLE, NAME)];
         // Only the list of rules knows this filter; the others give all tables.
         let filter = if ask == GETRULE { &table[..] } else { &[] };
+        let body = body(&header(family), filter);
         let request = Message {
             kind: kind(ask),
             flags: 0,
-            body: body(&header(family), filter),
+            body,
         };
-        match self.netlink.dump(&request, kind(answer)) {
-            Err(refused) if refused.errno == Errno::ENOENT => Ok(Vec::new()),
-            answer => answer,
-        }
+        let bodies = match self.netlink.dump(&request, kind(answer)) {
+            Err(refused) if refused.errno == Errno::ENOENT => Vec::new(),
+            bodies => bodies?,
+        };
+        let attributes = |body: &Vec<u8>| body.get(HEADER..).unwrap_or_default().to_vec();
+        Ok(bodies.iter().map(attributes).collect())
     }
 }
 
@@ -124,13 +133,6 @@ pub(super) fn is_unsupported(errno: Errno) -> bool {
             | Errno::EINVAL
     )
 }
-
-/// `NFNL_MSG_BATCH_BEGIN` and `NFNL_MSG_BATCH_END`.
-const BEGIN: u16 = 0x10;
-const END: u16 = 0x11;
-const GETTABLE: u16 = 1;
-/// `NFNL_SUBSYS_NFTABLES`.
-const SUBSYSTEM: u8 = 10;
 
 fn mark(kind: u16) -> Message {
     // Family, version, and the subsystem the batch is for.
@@ -180,15 +182,16 @@ fn hook_attributes(hook: &Hook) -> Vec<Attribute> {
         Attribute::be32(HOOK_NUMBER, number(hook.point)),
         Attribute::Value(HOOK_PRIORITY, hook.priority.to_be_bytes().to_vec()),
     ];
-    // A list of devices is known since Linux 5.5, one device for longer.
-    if let [device] = hook.devices.as_slice() {
-        attributes.push(Attribute::string(HOOK_DEVICE, device));
-    } else if !hook.devices.is_empty() {
-        let names = hook
-            .devices
-            .iter()
-            .map(|name| Attribute::string(DEVICE_NAME, name));
-        attributes.push(Attribute::Nest(HOOK_DEVICES, names.collect()));
+    match hook.devices.as_slice() {
+        [] => {}
+        // A list of devices is known since Linux 5.5, one device for longer.
+        [device] => attributes.push(Attribute::string(HOOK_DEVICE, device)),
+        several => {
+            let names = several
+                .iter()
+                .map(|name| Attribute::string(DEVICE_NAME, name));
+            attributes.push(Attribute::Nest(HOOK_DEVICES, names.collect()));
+        }
     }
     attributes
 }
@@ -215,8 +218,11 @@ fn kind(ask: u16) -> u16 {
     u16::from(SUBSYSTEM) << 8 | ask
 }
 
-/// `struct nfgenmsg`: `NFPROTO_NETDEV` or `NFPROTO_INET`, version 0, no resource.
-fn header(family: TableFamily) -> [u8; 4] {
+/// Bytes of `struct nfgenmsg`, which stands before the attributes.
+const HEADER: usize = 4;
+
+/// `NFPROTO_NETDEV` or `NFPROTO_INET`, version 0, no resource.
+fn header(family: TableFamily) -> [u8; HEADER] {
     match family {
         TableFamily::Netdev => [5, 0, 0, 0],
         TableFamily::Inet => [1, 0, 0, 0],

@@ -169,8 +169,7 @@ impl Answer<'_> {
             return None;
         }
         let attributes = attribute::parse(self.body.get(start..)?);
-        let (_, text) = attributes.into_iter().find(|(kind, _)| *kind == TEXT)?;
-        Some(attribute::string(text))
+        attribute::find(&attributes, TEXT).map(attribute::string)
     }
 }
 

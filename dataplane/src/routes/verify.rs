@@ -2,18 +2,18 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
-};
+use nix::sys::socket::sockopt;
 
 use super::plan::SourceMode;
 use super::rule::Family;
+use crate::connection::ladder::{Attempt, Call, Step};
+use crate::engine::socket::{self, Dialling};
 use crate::sys;
 
 /// How long a connection within loopback may take.
@@ -120,39 +120,31 @@ fn drop_privileges(mode: SourceMode) -> Result<(), SpoofError> {
     caps::clear(None, CapSet::Permitted).map_err(failed)
 }
 
-/// A socket on its way from the client's address to `app`.
+/// A socket on its way from the client's address to `app`, dialled as the sidecar dials apps.
 fn dial(family: Family, mode: SourceMode, app: SocketAddr) -> Result<OwnedFd, SpoofError> {
-    let failed = |step| move |errno| SpoofError::Dial { step, errno };
-    let address_family = match family {
-        Family::V4 => AddressFamily::Inet,
-        Family::V6 => AddressFamily::Inet6,
+    let attempt = Attempt {
+        source: Some(SocketAddr::new(client(family), 0)),
+        destination: app,
+        step: Step::EphemeralPort,
     };
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let dialler = socket(address_family, SockType::Stream, flags, None);
-    let dialler = dialler.map_err(failed("make a socket"))?;
-    match (family, mode) {
-        (Family::V4, SourceMode::Routed) => Ok(()),
-        (Family::V6, SourceMode::Routed) => sys::set_ipv6_freebind(dialler.as_fd()),
-        (Family::V4, SourceMode::Transparent) => {
-            setsockopt(&dialler, sockopt::IpTransparent, &true)
+    match socket::dial(&attempt, Dialling { mode, mark: 0 }) {
+        Ok(dialled) => {
+            // A test now and then leaves nothing in TIME_WAIT.
+            socket::reset_on_close(&dialled.socket);
+            Ok(dialled.socket)
         }
-        (Family::V6, SourceMode::Transparent) => sys::set_ipv6_transparent(dialler.as_fd()),
-    }
-    .map_err(failed("use a foreign source"))?;
-    let source = SockaddrStorage::from(SocketAddr::new(client(family), 0));
-    bind(dialler.as_raw_fd(), &source).map_err(failed("bind the source"))?;
-    // Closing resets: a test now and then leaves nothing in TIME_WAIT.
-    let reset = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    setsockopt(&dialler, sockopt::Linger, &reset).map_err(failed("set linger"))?;
-    match connect(dialler.as_raw_fd(), &SockaddrStorage::from(app)) {
-        Ok(()) | Err(Errno::EINPROGRESS) => Ok(dialler),
-        Err(errno) => Err(SpoofError::Dial {
-            step: "connect",
+        Err((call, errno)) => Err(SpoofError::Dial {
+            step: step(call),
             errno,
         }),
+    }
+}
+
+fn step(call: Call) -> &'static str {
+    match call {
+        Call::Socket => "make a socket for a foreign source",
+        Call::Bind => "bind the source",
+        Call::Connect => "connect",
     }
 }
 

@@ -94,12 +94,12 @@ impl Service {
     /// Takes over a new configuration, or keeps the old one and says why.
     fn reload(&mut self) {
         let result = self.try_reload();
+        let result = result.map_err(|error| format!("{:#}", anyhow::Error::from(error)));
         self.record_load(&result);
         match result {
             Ok(()) => tracing::info!(ports = self.config.ports.len(), "configuration reloaded"),
             Err(error) => {
-                let error = anyhow::Error::from(error);
-                tracing::error!("the new configuration is refused, the old one stays: {error:#}");
+                tracing::error!("the new configuration is refused, the old one stays: {error}");
             }
         }
     }
@@ -112,7 +112,7 @@ impl Service {
         Ok(())
     }
 
-    fn record_load(&self, result: &Result<(), Error>) {
+    fn record_load(&self, result: &Result<(), String>) {
         let mut process = self
             .shown
             .process
@@ -122,7 +122,7 @@ impl Service {
             Ok(()) => process.reloads += 1,
             Err(_) => process.reload_errors += 1,
         }
-        let error = result.as_ref().err().map(|error| format!("{error}"));
+        let error = result.as_ref().err();
         let limits = limits::for_worker(
             &self.config.file.limits,
             self.fixed.machine,

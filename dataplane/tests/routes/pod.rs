@@ -14,7 +14,6 @@ use nix::sys::socket::{
     AddressFamily, Shutdown, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt,
     shutdown, socket, sockopt,
 };
-use proxyunwrap_dataplane::sys;
 
 use crate::support::namespace::Namespace;
 use crate::support::wait;
@@ -242,7 +241,7 @@ fn foreign_socket(source: SocketAddr, kind: SockType) -> io::Result<OwnedFd> {
     };
     let socket = socket(family, kind, SockFlag::SOCK_CLOEXEC, None)?;
     if source.is_ipv6() {
-        sys::set_ipv6_freebind(socket.as_fd())?;
+        socket2::SockRef::from(&socket).set_freebind_v6(true)?;
     }
     Ok(socket)
 }
@@ -274,4 +273,18 @@ pub fn datagram_comes_back(from: &Namespace, source: IpAddr, to: &Namespace, tar
     server.send_to(b"answer", peer).expect("the answer leaves");
     let (length, _) = client.recv_from(&mut buffer).expect("the answer arrives");
     assert_eq!(&buffer[..length], b"answer");
+}
+
+/// The commands of a dry run; a here-document belongs to its command.
+pub fn commands(lines: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut in_document = false;
+    for line in lines.lines() {
+        match commands.last_mut().filter(|_| in_document) {
+            Some(command) => command.extend(["\n", line]),
+            None => commands.push(line.to_owned()),
+        }
+        in_document = (in_document || line.ends_with("<<'END'")) && line != "END";
+    }
+    commands
 }

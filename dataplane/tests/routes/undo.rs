@@ -1,6 +1,6 @@
 //! `--undo` takes away what is ours and nothing else, from any state.
 
-use crate::pod::{Pod, WAYS};
+use crate::pod::{Pod, WAYS, commands};
 
 /// What other programs in a pod may have made.
 const FOREIGN: &str = "
@@ -99,18 +99,4 @@ fn lines_of_an_undo_do_what_undo_does() {
         pod.inside.sh(&lines);
         assert_eq!(pod.listings(), before, "{way}:\n{lines}");
     }
-}
-
-/// The commands of a dry run; a here-document belongs to its command.
-fn commands(lines: &str) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
-    let mut in_document = false;
-    for line in lines.lines() {
-        match commands.last_mut().filter(|_| in_document) {
-            Some(command) => command.extend(["\n", line]),
-            None => commands.push(line.to_owned()),
-        }
-        in_document = (in_document || line.ends_with("<<'END'")) && line != "END";
-    }
-    commands
 }

@@ -8,8 +8,15 @@
     reason = "nothing here is a library; `pub` marks what a module is for"
 )]
 
+pub mod app;
+pub mod http;
 pub mod lab;
+pub mod metrics;
 pub mod namespace;
 pub mod pod;
 pub mod process;
+pub mod queues;
+pub mod stand;
+pub mod talk;
 pub mod wait;
+pub mod wire;

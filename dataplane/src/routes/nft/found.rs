@@ -1,6 +1,6 @@
 //! A table of our name as the kernel lists it, and how it differs from the plan's.
 
-use super::super::attribute::{parse, string};
+use super::super::attribute::{Attribute, find, parse, string};
 use super::super::table::{Chain, Hook, NAME, Table, TableFamily};
 use super::{
     ACCEPT, CHAIN_HOOK, CHAIN_NAME, CHAIN_POLICY, CHAIN_TABLE, HOOK_DEVICE, HOOK_DEVICES,
@@ -15,17 +15,23 @@ pub(crate) struct Found {
     chains: Vec<FoundChain>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct FoundChain {
     name: String,
-    /// Number, priority, policy, devices.
-    hook: Option<(u32, u32, u32, Vec<String>)>,
+    hook: Option<FoundHook>,
     /// The attributes of each rule.
     rules: Vec<Vec<u8>>,
 }
 
-/// `struct nfgenmsg` stands before the attributes.
-const HEADER: usize = 4;
+/// A hook and what happens to a packet no rule decides about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FoundHook {
+    number: u32,
+    priority: i32,
+    policy: u32,
+    /// Sorted: the kernel's order is not the plan's.
+    devices: Vec<String>,
+}
 
 impl Found {
     /// From the kernel's lists of tables, chains and rules of one family.
@@ -65,111 +71,94 @@ impl Found {
 }
 
 impl FoundChain {
-    fn read(body: &[u8]) -> Self {
-        let attributes = parse(body.get(HEADER..).unwrap_or_default());
-        let find = |kind| {
-            attributes
-                .iter()
-                .find(|(other, _)| *other == kind)
-                .map(|(_, v)| *v)
-        };
-        let policy = find(CHAIN_POLICY).and_then(be32).unwrap_or_default();
-        let hook = find(CHAIN_HOOK).map(|hook| {
-            let attributes = parse(hook);
-            let find = |kind| {
-                attributes
-                    .iter()
-                    .find(|(other, _)| *other == kind)
-                    .map(|(_, v)| *v)
-            };
-            let number = find(HOOK_NUMBER).and_then(be32).unwrap_or_default();
-            let priority = find(HOOK_PRIORITY).and_then(be32).unwrap_or_default();
-            (
-                number,
-                priority,
-                policy,
-                devices(find(HOOK_DEVICES), find(HOOK_DEVICE)),
-            )
-        });
-        let name = find(CHAIN_NAME).map(string).unwrap_or_default();
+    fn read(attributes: &[u8]) -> Self {
+        let attributes = parse(attributes);
+        let hook = find(&attributes, CHAIN_HOOK);
+        let policy = find(&attributes, CHAIN_POLICY)
+            .map(be32)
+            .unwrap_or_default();
         Self {
-            name,
-            hook,
+            name: find(&attributes, CHAIN_NAME)
+                .map(string)
+                .unwrap_or_default(),
+            hook: hook.map(|hook| FoundHook::read(hook, policy)),
             rules: Vec::new(),
         }
     }
 
     fn gaps(&self, chain: &Chain, table: &Table) -> Vec<String> {
-        if self.hook != chain.hook.as_ref().map(wanted) {
-            return vec![format!("nft chain \"{}\" hangs elsewhere", chain.name)];
+        let name = chain.name;
+        if self.hook != chain.hook.as_ref().map(FoundHook::from) {
+            return vec![format!("nft chain \"{name}\" hangs elsewhere")];
         }
-        let mut gaps = Vec::new();
-        for statement in &chain.statements {
-            let wanted = expression::all(table.family, statement);
-            let same =
-                |rule: &&Vec<u8>| wanted.is_in(&parse(rule.get(HEADER..).unwrap_or_default()));
-            if self.rules.iter().find(same).is_none() {
-                let text = table.text_of(statement);
-                gaps.push(format!(
-                    "nft rule \"{text}\" in chain \"{}\" is missing",
-                    chain.name
-                ));
-            }
-        }
-        if gaps.is_empty() && !self.is_in_order(chain, table) {
-            gaps.push(format!(
-                "nft chain \"{}\" has other rules than ours",
-                chain.name
-            ));
-        }
-        gaps
-    }
-
-    fn is_in_order(&self, chain: &Chain, table: &Table) -> bool {
         let wanted = chain
             .statements
             .iter()
-            .map(|s| expression::all(table.family, s));
-        let same = |(wanted, rule): (_, &Vec<u8>)| {
-            let wanted: super::super::attribute::Attribute = wanted;
-            wanted.is_in(&parse(rule.get(HEADER..).unwrap_or_default()))
-        };
-        self.rules.len() == chain.statements.len() && wanted.zip(&self.rules).all(same)
+            .map(|one| expression::all(table.family, one));
+        let wanted: Vec<_> = wanted.collect();
+        let mut gaps = Vec::new();
+        for (statement, wanted) in chain.statements.iter().zip(&wanted) {
+            if !self.rules.iter().any(|rule| is_same(wanted, rule)) {
+                let text = table.text_of(statement);
+                gaps.push(format!(
+                    "nft rule \"{text}\" in chain \"{name}\" is missing"
+                ));
+            }
+        }
+        let mut pairs = wanted.iter().zip(&self.rules);
+        let is_equal = self.rules.len() == wanted.len() && pairs.all(|(w, rule)| is_same(w, rule));
+        if gaps.is_empty() && !is_equal {
+            gaps.push(format!("nft chain \"{name}\" has other rules than ours"));
+        }
+        gaps
     }
 }
 
-fn wanted(hook: &Hook) -> (u32, u32, u32, Vec<String>) {
-    let mut devices = hook.devices.clone();
-    devices.sort();
-    (
-        number(hook.point),
-        hook.priority.cast_unsigned(),
-        ACCEPT,
-        devices,
-    )
+fn is_same(wanted: &Attribute, rule: &[u8]) -> bool {
+    wanted.is_in(&parse(rule))
 }
 
-/// One device may be listed in both ways.
-fn devices(several: Option<&[u8]>, one: Option<&[u8]>) -> Vec<String> {
-    let several = several
-        .map(parse)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(_, name)| name);
-    let mut names: Vec<_> = several.chain(one).map(string).collect();
-    names.sort();
-    names.dedup();
-    names
+impl FoundHook {
+    fn read(attributes: &[u8], policy: u32) -> Self {
+        let attributes = parse(attributes);
+        let number = |kind| find(&attributes, kind).map(be32).unwrap_or_default();
+        let several = find(&attributes, HOOK_DEVICES)
+            .map(parse)
+            .unwrap_or_default();
+        // A single device is listed in both ways.
+        let names = several.into_iter().map(|(_, name)| name);
+        let names = names.chain(find(&attributes, HOOK_DEVICE));
+        let mut devices: Vec<_> = names.map(string).collect();
+        devices.sort();
+        devices.dedup();
+        Self {
+            number: number(HOOK_NUMBER),
+            priority: number(HOOK_PRIORITY).cast_signed(),
+            policy,
+            devices,
+        }
+    }
 }
 
-fn text(body: &[u8], kind: u16) -> Option<String> {
-    let attributes = parse(body.get(HEADER..)?);
-    attributes
-        .iter()
-        .find(|(other, _)| *other == kind)
-        .map(|(_, value)| string(value))
+impl From<&Hook> for FoundHook {
+    fn from(hook: &Hook) -> Self {
+        let mut devices = hook.devices.clone();
+        devices.sort();
+        Self {
+            number: number(hook.point),
+            priority: hook.priority,
+            policy: ACCEPT,
+            devices,
+        }
+    }
 }
 
-fn be32(value: &[u8]) -> Option<u32> {
-    value.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+fn text(attributes: &[u8], kind: u16) -> Option<String> {
+    find(&parse(attributes), kind).map(string)
+}
+
+fn be32(value: &[u8]) -> u32 {
+    value
+        .first_chunk()
+        .map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }

@@ -1,0 +1,20 @@
+//! From start to end: privileges, reload, drain, a killed process, and what the admin port says.
+//!
+//! The real dataplane, as uid 65532 without a capability, in a pod of its own for each test.
+#![allow(clippy::panic, reason = "a panic is how a test fails")]
+#![allow(
+    unreachable_pub,
+    reason = "nothing here is a library; `pub` marks what a module is for"
+)]
+
+#[path = "lifecycle/admin.rs"]
+mod admin;
+#[path = "lifecycle/drain.rs"]
+mod drain;
+#[path = "lifecycle/privileges.rs"]
+mod privileges;
+#[path = "lifecycle/reload.rs"]
+mod reload;
+#[path = "lifecycle/restart.rs"]
+mod restart;
+mod support;

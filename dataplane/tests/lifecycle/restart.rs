@@ -1,0 +1,34 @@
+//! A process that is killed, and one that takes its place.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::support::app::{self, App};
+use crate::support::pod::enrolled;
+use crate::support::stand::{PATIENCE, PORT, Stand};
+use crate::support::talk::Talk;
+
+/// Everything that `init` programs.
+const LISTINGS: &str = "ip rule; ip -6 rule; ip route show table all; \
+                        ip -6 route show table all; nft list ruleset";
+
+#[test]
+fn killed_and_started_again_it_serves_within_a_second_and_no_rule_has_changed() {
+    let config = enrolled(PORT);
+    let mut stand = Stand::new("kill", &config);
+    let _app = App::start(&stand.lab.pod.namespace, "0.0.0.0:8080", app::echo);
+    let before = stand.lab.pod.namespace.sh(LISTINGS);
+    let talk = Talk::open(&stand, 1);
+    stand.signal(Signal::SIGKILL);
+    stand.process().ended(PATIENCE);
+    drop(talk);
+
+    let start = Instant::now();
+    stand.start(&config);
+    Talk::open(&stand, 2).ends();
+    let took = start.elapsed();
+    eprintln!("serving again after {took:?}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(stand.lab.pod.namespace.sh(LISTINGS), before);
+}
