@@ -79,6 +79,19 @@ cluster-down: ## End it; nothing is left behind
 cluster-shell: ## A shell with kubectl, ctr and helm in it
 	$(CLUSTER_COMMAND) shell
 
+.PHONY: images
+images: packages ## Build the tests' images into target/images; no container engine needed
+	e2e/images/build.sh
+
+# Compiled outside: there is no network inside. One test at a time: the cluster has one node.
+E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
+
+.PHONY: e2e
+e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
+	$(CLUSTER_COMMAND) load target/images/*.tar
+	$(E2E) --no-run
+	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true CLUSTER=$(CLUSTER) $(E2E) -- --test-threads=1
+
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need
 	e2e/packages.sh
