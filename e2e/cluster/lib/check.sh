@@ -91,7 +91,7 @@ kubectl_check() {
 }
 
 from_node() {
-  inside curl --silent --show-error --globoff --max-time 5 "http://$1/"
+  inside curl --silent --show-error --globoff --max-time "$PATIENCE" "http://$1/"
 }
 
 from_client() {
@@ -100,9 +100,9 @@ from_client() {
 
 # Not `wget -T`, which crashes in Debian's busybox.
 from_pod() { # POD ADDRESS
-  kubectl_check exec "$1" --container="$1" -- timeout 5 wget -q -O - "http://$2/"
+  kubectl_check exec "$1" --container="$1" -- timeout "$PATIENCE" wget -q -O - "http://$2/"
 }
 
 lookup() { # NAME [SERVER]
-  from_client timeout 5 nslookup "$@"
+  from_client timeout "$PATIENCE" nslookup "$@"
 }
