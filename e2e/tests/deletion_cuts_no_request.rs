@@ -26,44 +26,45 @@ async fn every_request_is_answered() -> anyhow::Result<()> {
         let client = Client::start(space).await?;
 
         let load = client.load(balancer.front(server).await?, ANSWER).await?;
-        let names: Vec<_> = pods.iter().map(Pod::name).collect();
-        load.answered_by(&names).await?;
+        load.answered_by(&pods).await?;
         let deleted = now();
         pods[0].delete().await?;
+        was_asked_to_drain(&pods[0]).await?;
         pods[0].gone(LIMIT).await?;
         let gone = now();
         let after = two_ready_pods(space).await?;
-        let names: Vec<_> = after.iter().map(Pod::name).collect();
-        load.answered_by(&names).await?;
+        load.answered_by(&after).await?;
         let requests = load.stop().await?;
-
-        let in_flight = requests.iter().filter(|request| {
-            request.pod == pods[0].name() && request.began < deleted && request.ended > deleted
-        });
-        let in_flight = in_flight.count();
-        eprintln!(
-            "{} requests: {} cut, {} unanswered; {in_flight} were in flight in the pod when it was \
-             deleted, and it was gone after {} ms",
-            requests.len(),
-            count(&requests, "cut"),
-            count(&requests, "unanswered"),
-            gone - deleted,
-        );
-        ensure!(
-            in_flight > 0,
-            "nothing was in flight in the pod that was deleted"
-        );
-        let bad: Vec<_> = requests
-            .iter()
-            .filter(|one| one.outcome != "whole")
-            .collect();
-        ensure!(
-            bad.is_empty(),
-            "deleted at {deleted}, gone at {gone}: {bad:#?}"
-        );
-        Ok(())
+        judge(&requests, pods[0].name(), deleted, gone)
     })
     .await
+}
+
+/// The times are milliseconds of Unix time.
+fn judge(requests: &[Request], pod: &str, deleted: u64, gone: u64) -> anyhow::Result<()> {
+    let in_flight = requests
+        .iter()
+        .filter(|request| request.pod == pod && request.began < deleted && request.ended > deleted);
+    let in_flight = in_flight.count();
+    eprintln!(
+        "{} requests: {} cut, {} unanswered; {in_flight} were in flight in the pod when it was \
+         deleted, and it was gone after {} ms",
+        requests.len(),
+        count(requests, "cut"),
+        count(requests, "unanswered"),
+        gone - deleted,
+    );
+    let mut bad = requests.to_vec();
+    bad.retain(|request| request.outcome != "whole");
+    ensure!(
+        bad.is_empty(),
+        "deleted at {deleted}, gone at {gone}: {bad:#?}"
+    );
+    ensure!(
+        in_flight > 0,
+        "nothing was in flight in the pod that was deleted"
+    );
+    Ok(())
 }
 
 /// The pods of the Deployment; one that is on its way out is none.
@@ -80,6 +81,16 @@ async fn two_ready_pods(space: &Namespace) -> anyhow::Result<Vec<Pod>> {
             bail!("{} are", ready.len());
         }
         Ok(ready)
+    })
+    .await
+}
+
+/// By its preStop hook, before the app has ended.
+async fn was_asked_to_drain(pod: &Pod) -> anyhow::Result<()> {
+    until("the sidecar was asked to drain", LIMIT, async || {
+        let log = pod.logs("proxyunwrap", false).await?;
+        ensure!(log.contains("asked to drain"), "{log}");
+        Ok(())
     })
     .await
 }

@@ -9,7 +9,10 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::task::JoinHandle;
 
+use super::Pod;
 use super::wait::until;
+
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Load that is on until it is stopped.
 pub struct Load {
@@ -54,7 +57,7 @@ impl Load {
     }
 
     /// Requests that have ended so far.
-    pub fn so_far(&self) -> Vec<Request> {
+    fn so_far(&self) -> Vec<Request> {
         let requests = self.requests.lock();
         requests.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -63,22 +66,19 @@ impl Load {
     ///
     /// # Errors
     /// One has not within half a minute.
-    pub async fn answered_by(&self, pods: &[&str]) -> anyhow::Result<()> {
-        let limit = Duration::from_secs(30);
-        until(
-            &format!("{} answered", pods.join(" and ")),
-            limit,
-            async || {
+    pub async fn answered_by(&self, pods: &[Pod]) -> anyhow::Result<()> {
+        for pod in pods {
+            let name = pod.name();
+            until(&format!("{name} answers"), LIMIT, async || {
                 let requests = self.so_far();
-                for pod in pods {
-                    if !requests.iter().any(|request| request.pod == *pod) {
-                        bail!("{} requests, none answered by {pod}", requests.len());
-                    }
+                match requests.iter().any(|request| request.pod == name) {
+                    true => Ok(()),
+                    false => bail!("{} requests, none answered by it", requests.len()),
                 }
-                Ok(())
-            },
-        )
-        .await
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     /// Lets what is in flight come to its end, and answers every request there was.

@@ -42,14 +42,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_last_reason_is_in_the_error() {
-        let mut looks = 0;
-        let look = async || {
-            looks += 1;
-            Err::<(), _>(anyhow!("{looks} of 3 pods"))
-        };
+    async fn the_reason_for_not_yet_is_in_the_error() {
+        let look = async || Err::<(), _>(anyhow!("2 of 3 pods"));
         let error = until("all pods are ready", Duration::from_millis(150), look).await;
-        let want = "not within 150ms: all pods are ready; instead: 3 of 3 pods";
+        let want = "not within 150ms: all pods are ready; instead: 2 of 3 pods";
         assert_eq!(error.unwrap_err().to_string(), want);
     }
 

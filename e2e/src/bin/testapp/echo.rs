@@ -107,7 +107,7 @@ async fn answer(mut stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
     let request = read_head(&mut stream).await?;
     let wait = wait_of(&request);
     let pod = env::var("HOSTNAME").unwrap_or_default();
-    let (first, second) = (format!("peer {peer}\n"), format!("pod {pod}\n"));
+    let (first, second) = (format!("peer {peer}\npod {pod}\n"), "whole\n");
     let length = first.len() + second.len();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     stream
