@@ -106,11 +106,11 @@ fmt-check: ## Is the code formatted?
 
 .PHONY: lint
 lint: ## clippy, warnings are errors
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 .PHONY: docs
 docs: ## Build the API documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --locked --document-private-items
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --all-features --locked --document-private-items
 
 .PHONY: deny
 deny: $(DENY)/bin/cargo-deny ## Licences, bans and sources of the dependencies
