@@ -79,6 +79,19 @@ cluster-down: ## End it; nothing is left behind
 cluster-shell: ## A shell with kubectl, ctr and helm in it
 	$(CLUSTER_COMMAND) shell
 
+.PHONY: images
+images: packages ## Build the tests' images into target/images; no container engine needed
+	e2e/images/build.sh
+
+# Compiled outside: there is no network inside. One test at a time: the cluster has one node.
+E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
+
+.PHONY: e2e
+e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
+	$(CLUSTER_COMMAND) load target/images/*.tar
+	$(E2E) --no-run
+	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true CLUSTER=$(CLUSTER) $(E2E) -- --test-threads=1
+
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need
 	e2e/packages.sh
@@ -93,11 +106,11 @@ fmt-check: ## Is the code formatted?
 
 .PHONY: lint
 lint: ## clippy, warnings are errors
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 .PHONY: docs
 docs: ## Build the API documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --locked --document-private-items
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --all-features --locked --document-private-items
 
 .PHONY: deny
 deny: $(DENY)/bin/cargo-deny ## Licences, bans and sources of the dependencies

@@ -11,10 +11,14 @@
 mod admin;
 #[path = "lifecycle/drain.rs"]
 mod drain;
+#[path = "lifecycle/log.rs"]
+mod log;
 #[path = "lifecycle/privileges.rs"]
 mod privileges;
 #[path = "lifecycle/reload.rs"]
 mod reload;
 #[path = "lifecycle/restart.rs"]
 mod restart;
+#[path = "lifecycle/start.rs"]
+mod start;
 mod support;

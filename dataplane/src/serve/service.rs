@@ -1,9 +1,11 @@
 //! The running service: reload, self-test, drain.
 
+use std::future::pending;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::signals::Signals;
@@ -52,21 +54,34 @@ impl Service {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut test_at = Instant::now();
+        let mut test = None;
         loop {
             tokio::select! {
                 () = signals.end.asked() => return,
                 _ = signals.hang_up.recv() => self.reload(),
                 _ = look.tick() => if self.source.has_changed() { self.reload() },
-                () = sleep_until(test_at) => test_at = Instant::now() + self.test().await,
+                () = sleep_until(test_at), if test.is_none() => test = Some(self.begin_test()),
+                found = result(&mut test) => {
+                    test = None;
+                    test_at = Instant::now() + self.take(found);
+                }
             }
         }
     }
 
-    /// The self-test and a look at our addresses; answers how long to wait until the next.
-    async fn test(&mut self) -> Duration {
+    /// Begins the self-test and a look at our addresses. It may take seconds when packets are lost:
+    /// signals must not wait for it.
+    fn begin_test(&self) -> JoinHandle<Found> {
         let (families, mode) = (health::families(&self.config), self.fixed.mode);
-        let test = move || (health::test(&families, mode), health::own_addresses());
-        let Ok((problems, own)) = tokio::task::spawn_blocking(test).await else {
+        tokio::task::spawn_blocking(move || Found {
+            problems: health::test(&families, mode),
+            own: health::own_addresses(),
+        })
+    }
+
+    /// Takes over what a test found; answers how long to wait until the next.
+    fn take(&mut self, found: Result<Found, JoinError>) -> Duration {
+        let Ok(Found { problems, own }) = found else {
             return health::ALARM;
         };
         let calm = if problems.is_empty() {
@@ -174,6 +189,20 @@ impl Service {
             let _ = timeout(CUT, self.engine.ended()).await;
         }
         tracing::info!("ended");
+    }
+}
+
+/// What a self-test found.
+struct Found {
+    problems: Vec<String>,
+    own: Own,
+}
+
+/// The result of the test that runs; without one there is none, ever.
+async fn result(test: &mut Option<JoinHandle<Found>>) -> Result<Found, JoinError> {
+    match test {
+        Some(test) => test.await,
+        None => pending().await,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::support::talk::Talk;
 use crate::support::wire;
 
 /// Reloads while connections come and go.
-const RELOADS: u64 = 30;
+const RELOADS: u64 = 50;
 
 const APPLIED: &str = "config_loads_total{result=\"applied\"}";
 const REFUSED: &str = "config_loads_total{result=\"refused\"}";
@@ -33,7 +33,7 @@ fn changed(number: u64) -> String {
 }
 
 #[test]
-fn thirty_reloads_under_load_lose_no_connection() {
+fn fifty_reloads_under_load_lose_no_connection() {
     let (stand, _app) = stand("reloads");
     let established = Talk::open(&stand, 0);
     let over = AtomicBool::new(false);

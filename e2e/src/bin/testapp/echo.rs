@@ -20,7 +20,7 @@ const BACKLOG: i32 = 1024;
 /// Where to listen. Without any address it waits for SIGTERM: a pod to run other commands in.
 #[derive(clap::Args)]
 pub(crate) struct Echo {
-    /// Says the peer, then echoes; the wildcard of IPv6 is IPv6 alone
+    /// Says the peer, then echoes; `[::]:PORT` is IPv6 alone
     #[arg(long, value_name = "ADDRESS")]
     tcp: Vec<SocketAddr>,
     /// Says the peer by HTTP
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: &Echo) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// std's listener on the wildcard of IPv6 takes IPv4 as well, which would keep 0.0.0.0 from being bound.
+/// std's listener on `[::]` takes IPv4 as well, which would keep 0.0.0.0 from being bound.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
