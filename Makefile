@@ -35,7 +35,7 @@ build: ## Build the programs for development
 
 .PHONY: release
 release: ## Build the programs as they are shipped
-	cargo build --workspace --locked --release
+	cargo build --locked --release -p proxyunwrap-dataplane
 
 .PHONY: unit
 unit: ## Tests that need nothing but Rust
@@ -83,14 +83,16 @@ cluster-shell: ## A shell with kubectl, ctr and helm in it
 images: packages ## Build the tests' images into target/images; no container engine needed
 	e2e/images/build.sh
 
-# Compiled outside: there is no network inside. One test at a time: the cluster has one node.
+# Compiled outside: there is no network inside. Two tests at a time: the cluster has one node.
 E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
 
 .PHONY: e2e
 e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
 	$(CLUSTER_COMMAND) load target/images/*.tar
-	$(E2E) --no-run
-	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true CLUSTER=$(CLUSTER) $(E2E) -- --test-threads=1
+	$(E2E) --lib --bins
+	$(E2E) --test '*' --no-run
+	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true $(E2E) --test '*' --no-fail-fast \
+	  -- --test-threads=2 --show-output
 
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need
