@@ -3,77 +3,71 @@
 # process, mount, link and rule. The cgroup folders are all that we remove by hand.
 
 down() {
-  local pid parent left
+  local pid left=
   require_root
   if pid=$(node_pid); then
-    parent=$(awk '{ print $4 }' "/proc/$pid/stat")
-    kill -KILL "$pid"
-    await_reaped "$parent"
+    end_node "$pid"
   else
     echo "the cluster was not up"
   fi
-  await_processes_end
   remove_cgroups
-  left=$(left_behind)
-  if [[ -n $left ]]; then
-    echo "$left" >&2
-    fail "this is left behind; end the processes named, then call \`cluster down\` again"
-  fi
+  left+=${left:+$'\n'}$(left_on_machine)
+  [[ -z $left ]] || fail "this is left behind: $left"
   remove_state
-  echo "down: no process, mount, cgroup, link or namespace is left"
+  echo "down: nothing is left"
 }
 
-# The parent of pid 1 ends with it, and is then the machine's to reap. A second at most: a
-# container whose own pid 1 reaps nobody keeps the zombie.
-await_reaped() {
-  local _
-  for _ in {1..10}; do
-    [[ -d /proc/$1 ]] || return 0
+# Adds what holds on to the node's namespaces to `left`.
+end_node() {
+  local pid=$1 parent
+  parent=$(awk '{ print $4 }' "/proc/$pid/stat")
+  # Held open while we look: the number of a namespace that is gone may be a stranger's at once.
+  exec 4<"/proc/$pid/ns/net" 5<"/proc/$pid/ns/mnt" 6<"/proc/$pid/ns/pid"
+  kill -KILL "$pid"
+  await_gone 10 "$parent" # a container whose own pid 1 reaps nobody keeps it as a zombie
+  for pid in $(processes_inside); do
+    await_gone 100 "$pid" # it may be in the middle of a write to disk
+  done
+  left=$(left_inside)
+  exec 4<&- 5<&- 6<&-
+}
+
+await_gone() { # TENTHS OF A SECOND, PID
+  local tenths=$1
+  while [[ -d /proc/$2 ]] && ((tenths-- > 0)); do
     sleep 0.1
   done
 }
 
-# Ten seconds at most: a process may be in the middle of a write to disk.
-await_processes_end() {
-  local _
-  for _ in {1..100}; do
-    [[ -n $(processes_left) ]] || return 0
-    sleep 0.1
-  done
-}
-
-# A line for each thing.
-left_behind() {
+# A process or a mount, a line each. With such a namespace its links and rules would live on.
+left_inside() {
   local pid
-  for pid in $(processes_left); do
-    echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+  for pid in $(processes_inside); do
+    echo "process $pid: $(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" || true)"
   done
-  namespaces_held | sed 's/^/namespace held by a mount: /'
+  awk 'NR == FNR { ours[$1]; next } $4 in ours { print "namespace held by the mount " $5 }' \
+    <(namespaces) /proc/self/mountinfo
+}
+
+processes_inside() {
+  local namespace tests=()
+  while read -r namespace; do
+    namespace=${namespace/[/\\[}
+    tests+=(-o -lname "${namespace/]/\\]}")
+  done < <(namespaces)
+  find /proc/[0-9]*/ns "${tests[@]:1}" 2>/dev/null | cut -d / -f 3 | sort -nu
+}
+
+namespaces() {
+  readlink /proc/self/fd/{4,5,6}
+}
+
+left_on_machine() {
   # /proc/mounts writes a blank as \040.
   awk -v folder="${STATE// /\\\\040}/" 'index($2, folder) == 1 { print "mount " $2 }' /proc/mounts
   cgroup_folders | sed 's/^/cgroup /'
   ip -oneline link | awk -F '[ :@]+' -v names="$NOWHERE $NOWHERE-peer $BRIDGE" \
     'index(" " names " ", " " $2 " ") { print "link " $2 }'
-}
-
-# Those in one of the node's namespaces, and those in our cgroups.
-processes_left() {
-  local namespace tests=() folders
-  [[ ! -f $STATE/namespaces ]] || while read -r namespace; do
-    namespace=${namespace//[/\\[}
-    tests+=(-o -lname "${namespace//]/\\]}")
-  done <"$STATE/namespaces"
-  mapfile -t folders < <(cgroup_folders)
-  {
-    ((${#tests[@]} == 0)) || find /proc/[0-9]*/ns "${tests[@]:1}" 2>/dev/null | cut -d / -f 3
-    ((${#folders[@]} == 0)) || find "${folders[@]}" -name cgroup.procs -exec cat {} + 2>/dev/null
-  } | sort -nu
-}
-
-# A namespace can live on without a process, under a mount. With it would live its links and rules.
-namespaces_held() {
-  [[ ! -f $STATE/namespaces ]] || awk 'NR == FNR { ours[$1]; next } $4 in ours { print $4, $5 }' \
-    "$STATE/namespaces" /proc/self/mountinfo
 }
 
 # The logs stay, to read after a failure.

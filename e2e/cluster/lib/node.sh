@@ -55,21 +55,11 @@ start_first_process() {
   disown
   for _ in {1..100}; do
     if pgrep --parent "$starter" >"$STATE/node.pid" && node_pid >/dev/null; then
-      note_namespaces
       return
     fi
     sleep 0.05
   done
   fail "the node did not start: $(<"$STATE/log/node.log")"
-}
-
-# `down` looks for what is still in them.
-note_namespaces() {
-  local kind pid
-  pid=$(node_pid)
-  for kind in net mnt pid; do
-    readlink "/proc/$pid/ns/$kind"
-  done >"$STATE/namespaces"
 }
 
 # node_pid prints the pid of the node's pid 1; it fails when the cluster is down. The command line
