@@ -35,7 +35,7 @@ build: ## Build the programs for development
 
 .PHONY: release
 release: ## Build the programs as they are shipped
-	cargo build --workspace --locked --release
+	cargo build --locked --release -p proxyunwrap-dataplane
 
 .PHONY: unit
 unit: ## Tests that need nothing but Rust
@@ -63,6 +63,37 @@ fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds
 budgets: release ## Size of the dataplane, number of its dependencies, time to listening
 	e2e/budgets.sh $(RELEASE)
 
+# The tests' cluster: `embedded` is built from Go modules and needs no container engine, `kind` needs one.
+CLUSTER ?= embedded
+CLUSTER_COMMAND = e2e/$(if $(filter kind,$(CLUSTER)),kind,cluster)/cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start the tests' Kubernetes (CLUSTER=embedded or kind); the first time builds it
+	$(CLUSTER_COMMAND) up
+
+.PHONY: cluster-down
+cluster-down: ## End it; nothing is left behind
+	$(CLUSTER_COMMAND) down
+
+.PHONY: cluster-shell
+cluster-shell: ## A shell with kubectl, ctr and helm in it
+	$(CLUSTER_COMMAND) shell
+
+.PHONY: images
+images: packages ## Build the tests' images into target/images; no container engine needed
+	e2e/images/build.sh
+
+# Compiled outside: there is no network inside. Two tests at a time: the cluster has one node.
+E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
+
+.PHONY: e2e
+e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
+	$(CLUSTER_COMMAND) load target/images/*.tar
+	$(E2E) --lib --bins
+	$(E2E) --test '*' --no-run
+	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true $(E2E) --test '*' --no-fail-fast \
+	  -- --test-threads=2 --show-output
+
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need
 	e2e/packages.sh
@@ -77,11 +108,11 @@ fmt-check: ## Is the code formatted?
 
 .PHONY: lint
 lint: ## clippy, warnings are errors
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 .PHONY: docs
 docs: ## Build the API documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --locked --document-private-items
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --all-features --locked --document-private-items
 
 .PHONY: deny
 deny: $(DENY)/bin/cargo-deny ## Licences, bans and sources of the dependencies

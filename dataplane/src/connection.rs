@@ -174,13 +174,13 @@ impl Connection {
         let Stage::Dial { ladder, tail, .. } = self.stage else {
             return;
         };
-        self.dialled = Some(ladder.attempt());
         if !ladder.attempt().accepts(local) {
             return self.end(
                 Outcome::DialFailed(DialError::SourceMismatch),
                 Ending::Reset,
             );
         }
+        self.dialled = Some(ladder.attempt());
         let (to_app, to_peer) = (Flow::new(tail), Flow::new(0));
         self.stage = Stage::Relay {
             to_app,

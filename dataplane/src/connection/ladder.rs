@@ -163,6 +163,8 @@ impl Ladder {
             (Step::Unspoofed, ..) => None,
             // A listener owns the port: no loopback address helps, another port does.
             (Step::AsClient, Call::Bind, Errno::EADDRINUSE) => Some(self.ephemeral()),
+            // A port below net.ipv4.ip_unprivileged_port_start, and we have no capability.
+            (Step::AsClient, Call::Bind, Errno::EACCES) => Some(self.ephemeral()),
             (Step::AsClient, Call::Connect, Errno::EADDRNOTAVAIL) => Some(self.other_loopback()),
             (Step::OtherLoopback, _, errno) if passes_on(errno) => Some(self.other_loopback()),
             // The app is not bound to the wildcard address.

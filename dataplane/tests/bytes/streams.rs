@@ -1,6 +1,6 @@
 //! Long streams in both directions, in pieces of every size, ended by either side first.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -170,8 +170,11 @@ impl End {
         let mut heard = 0;
         loop {
             let piece = self.reads.piece(&mut random, heard);
-            let read = stream.read(&mut buffer[..piece]);
-            let n = read.map_err(|error| format!("reading after {heard} bytes: {error}"))?;
+            let n = match stream.read(&mut buffer[..piece]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read,
+            };
+            let n = n.map_err(|error| format!("reading after {heard} bytes: {error}"))?;
             if n == 0 {
                 return Ok(heard);
             }

@@ -75,6 +75,24 @@ fn a_line_tells_client_peer_app_version_outcome_and_bytes() {
 }
 
 #[test]
+fn a_peer_writes_no_line_of_its_own() {
+    let stand = Stand::new("log-bad", &enrolled(PORT));
+    let stream = stand.dial();
+    wire::send(&stream, b"PROXY TCP4 \"\n{\"outcome\":\"ok\"}\r\n");
+    wire::ended(&stream).expect("it is closed");
+    let log = wait::until("the line is written", PATIENCE, || {
+        Some(stand.access_log()).filter(|log| !log.is_empty())
+    });
+    let told = |field: &str| {
+        log.iter()
+            .map(|line| line[field].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told("outcome"), ["bad_header"]);
+    assert_eq!(told("reason"), ["v1_line_end"]);
+}
+
+#[test]
 fn every_line_is_written_before_the_end_of_the_process() {
     let mut stand = Stand::new(
         "log-end",

@@ -19,7 +19,7 @@ use crate::support::talk::Talk;
 use crate::support::{wait, wire};
 
 /// Reloads while connections come and go.
-const RELOADS: u64 = 30;
+const RELOADS: u64 = 50;
 
 /// A port without steering: peers dial 15002 itself.
 const SECOND: &str = "- {name: other, listen: 15002, app: 8080, peers: {require: [10.9.0.0/24]}}\n";
@@ -41,7 +41,7 @@ fn changed(number: u64) -> String {
 }
 
 #[test]
-fn thirty_reloads_under_load_lose_no_connection() {
+fn fifty_reloads_under_load_lose_no_connection() {
     let (stand, _app) = stand("reloads");
     let established = Talk::open(&stand, 0);
     let over = AtomicBool::new(false);

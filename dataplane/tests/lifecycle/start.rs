@@ -1,42 +1,41 @@
-//! How long it takes from nothing to a served connection.
+//! How soon it listens.
 
-use std::net::TcpStream;
-use std::process::Command;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::support::lab::POD4;
-use crate::support::pod::enrolled;
+use crate::support::pod::{LISTEN, enrolled};
 use crate::support::process::Process;
 use crate::support::stand::{PATIENCE, PORT, Stand};
-use crate::support::wait;
+
+/// Ten times what an optimised build is held to: this one is not, and the machine is shared.
+const SOON: Duration = Duration::from_millis(500);
+
+/// The best of these counts: the others tell what else the machine did.
+const STARTS: usize = 5;
 
 #[test]
-fn it_accepts_within_a_second_of_its_start() {
-    let stand = Stand::prepared("start", &enrolled(PORT));
-    let config = stand.configure(&enrolled(PORT));
-    // A machine that does something else, too, has slow moments: the best of three counts.
-    let took = [(); 3].map(|()| {
+fn it_listens_within_half_a_second_of_its_start() {
+    let config = enrolled(PORT);
+    let stand = Stand::prepared("start", &config);
+    let path = stand.configure(&config);
+    let best = (0..STARTS).map(|_| {
+        let start = Instant::now();
         let mut command = stand.command(&[]);
-        accepts(&stand, command.args(["serve", "--config"]).arg(&config))
+        let _process = Process::start("serve", command.args(["serve", "--config"]).arg(&path));
+        stand.lab.pod.namespace.enter(|| until_it_listens(start))
     });
-    eprintln!("from start to accept: {took:?}");
-    assert!(
-        took.into_iter().min() < Some(Duration::from_secs(1)),
-        "{took:?}"
-    );
+    let best = best.min().expect("several starts");
+    eprintln!("listening {best:?} after its start, the best of {STARTS}");
+    assert!(best < SOON, "{best:?}");
 }
 
-/// From the start of the program, `ip netns exec` and `setpriv` included, to an accepted connection.
+/// From `start` to the first connection that is taken: a step of a wait would be as long as that.
 #[track_caller]
-fn accepts(stand: &Stand, command: &mut Command) -> Duration {
-    let start = Instant::now();
-    let process = Process::start("serve", command);
-    stand.lab.balancer.enter(|| {
-        wait::until("it accepts", PATIENCE, || {
-            TcpStream::connect((POD4, PORT)).ok()
-        })
-    });
-    let took = start.elapsed();
-    drop(process);
-    took
+fn until_it_listens(start: Instant) -> Duration {
+    let to = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), LISTEN);
+    while TcpStream::connect(to).is_err() {
+        assert!(start.elapsed() < PATIENCE, "it does not listen");
+        std::thread::yield_now();
+    }
+    start.elapsed()
 }

@@ -1,7 +1,7 @@
 //! A pod, an app that tells what it got, and tables of input that must not reach it.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::io::Write;
+use std::net::IpAddr;
 
 use crate::support::app::{self, App};
 use crate::support::lab::{POD4, POD6};
@@ -66,7 +66,7 @@ impl Bench {
         let before = self.stand.metrics();
         let stream = self.stand.dial();
         let _ = (&stream).write_all(&[&case.bytes, PAYLOAD].concat());
-        is_closed(&stream).map_err(|error| format!("{}: {error}", case.name))?;
+        wire::ended(&stream).map_err(|error| format!("{}: {error}", case.name))?;
         let growth = self.stand.metrics().growth(&before);
         let counted = format!("{series}{{reason=\"{}\"}} 1", case.reason);
         match growth.len() == 2 && growth.contains(&counted) {
@@ -88,7 +88,7 @@ impl Bench {
             self.stand.has_read_everything();
         }
         for (stream, case) in streams.iter().zip(cases) {
-            is_closed(stream).map_err(|error| format!("{} bytewise: {error}", case.name))?;
+            wire::ended(stream).map_err(|error| format!("{} bytewise: {error}", case.name))?;
         }
         let after = self.stand.metrics();
         let growth: Vec<_> = after.growth(&before);
@@ -120,7 +120,7 @@ impl Bench {
         let stream = self.stand.dial_from(from);
         wire::send(&stream, bytes);
         wire::end(&stream);
-        is_closed(&stream).unwrap_or_else(|error| panic!("{from}: {error}"));
+        wire::ended(&stream).unwrap_or_else(|error| panic!("{from}: {error}"));
         self.stand.metrics().growth(&before)
     }
 
@@ -130,7 +130,7 @@ impl Bench {
         let (before, seen) = (self.stand.metrics(), self.app.clients().len());
         let stream = self.stand.dial_from(from);
         let _ = (&stream).write_all(bytes);
-        is_closed(&stream).unwrap_or_else(|error| panic!("{from}: {error}"));
+        wire::ended(&stream).unwrap_or_else(|error| panic!("{from}: {error}"));
         assert_eq!(self.app.clients().len(), seen, "the app sees nobody");
         self.stand.metrics().growth(&before)
     }
@@ -146,15 +146,5 @@ impl Drop for Bench {
         if !std::thread::panicking() {
             assert_eq!(own, None, "a client that no header may name");
         }
-    }
-}
-
-/// Closed or reset, before a byte of an answer.
-pub fn is_closed(mut stream: &TcpStream) -> Result<(), String> {
-    match stream.read(&mut [0; 64]) {
-        Ok(0) => Ok(()),
-        Ok(n) => Err(format!("an answer of {n} bytes")),
-        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
-        Err(error) => Err(format!("not closed: {error}")),
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bench::{Bench, PAYLOAD, is_closed};
+use super::bench::{Bench, PAYLOAD};
 use crate::support::lab::BALANCER4;
 use crate::support::stand::PATIENCE;
 use crate::support::wire;
@@ -45,7 +45,8 @@ fn silence_and_a_trickle_end_at_the_deadline_under_every_rule_that_looks_for_a_h
     let trickle = bench.stand.dial();
     let trickling = thread::spawn(move || is_trickled(&trickle));
     for stream in &streams {
-        assert_eq!(is_closed(stream), Ok(()));
+        let ended = wire::ended(stream);
+        assert!(ended.is_ok(), "{ended:?}");
         let after = start.elapsed();
         assert!(
             after >= TIMEOUT && after <= TIMEOUT + LATE,

@@ -1,6 +1,6 @@
 //! Apps that never heard of the PROXY protocol: plain listeners in the pod.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
@@ -104,6 +104,7 @@ pub fn echo(mut stream: TcpStream, client: SocketAddr) {
     while answer.is_ok() {
         match stream.read(&mut buffer) {
             Ok(n) if n > 0 => answer = stream.write_all(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             _ => return,
         }
     }

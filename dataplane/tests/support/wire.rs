@@ -1,6 +1,6 @@
 //! Peers: their headers as bytes, their connections as plain sockets.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -122,6 +122,26 @@ pub fn answer(mut stream: &TcpStream) -> String {
     let read = stream.read_to_end(&mut answer);
     read.unwrap_or_else(|error| panic!("after {} bytes of answer: {error}", answer.len()));
     String::from_utf8(answer).expect("apps of these tests speak text")
+}
+
+/// How the other direction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    InOrder,
+    Reset,
+}
+
+/// Waits for the end of the other direction; a byte before it, or no end in time, is an error.
+pub fn ended(mut stream: &TcpStream) -> Result<Ended, String> {
+    let mut answer = Vec::new();
+    // Unlike `read`, it goes on after a signal.
+    let read = stream.read_to_end(&mut answer);
+    match read {
+        _ if !answer.is_empty() => Err(format!("an answer of {} bytes", answer.len())),
+        Ok(_) => Ok(Ended::InOrder),
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Ended::Reset),
+        Err(error) => Err(format!("not closed: {error}")),
+    }
 }
 
 /// Sends everything, ends our direction, and reads the answer to its end.

@@ -30,7 +30,7 @@ make_check_pods() {
   inside kubectl create namespace "$CHECK" >/dev/null
   await "namespace has its service account" kubectl_check get serviceaccount default
   kubectl_check apply --filename - <"$FOLDER/lib/check.yaml" >/dev/null
-  kubectl_check wait --for=condition=Ready pod/app pod/client --timeout=60s >/dev/null ||
+  kubectl_check wait --for=condition=Ready pod/app pod/client --timeout="${PATIENCE}s" >/dev/null ||
     { kubectl_check describe pods >&2; fail "the pods did not get ready: see above"; }
   stage "pods Ready: init container with NET_ADMIN, native sidecar, app; restricted client"
 }
@@ -75,7 +75,7 @@ check_limits() {
 }
 
 delete_check_namespace() {
-  inside kubectl delete namespace "$CHECK" --ignore-not-found --timeout=60s >/dev/null
+  inside kubectl delete namespace "$CHECK" --ignore-not-found --timeout="${PATIENCE}s" >/dev/null
 }
 
 expect() { # WHAT PATTERN COMMAND...: what the command says, as one line, must match
@@ -91,7 +91,7 @@ kubectl_check() {
 }
 
 from_node() {
-  inside curl --silent --show-error --globoff --max-time 5 "http://$1/"
+  inside curl --silent --show-error --globoff --max-time "$PATIENCE" "http://$1/"
 }
 
 from_client() {
@@ -100,9 +100,9 @@ from_client() {
 
 # Not `wget -T`, which crashes in Debian's busybox.
 from_pod() { # POD ADDRESS
-  kubectl_check exec "$1" -- timeout 5 wget -q -O - "http://$2/"
+  kubectl_check exec "$1" --container="$1" -- timeout "$PATIENCE" wget -q -O - "http://$2/"
 }
 
 lookup() { # NAME [SERVER]
-  from_client timeout 5 nslookup "$@"
+  from_client timeout "$PATIENCE" nslookup "$@"
 }

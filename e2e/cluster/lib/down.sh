@@ -3,10 +3,12 @@
 # process, mount, link and rule. The cgroup folders are all that we remove by hand.
 
 down() {
-  local pid left
+  local pid parent left
   require_root
   if pid=$(node_pid); then
+    parent=$(awk '{ print $4 }' "/proc/$pid/stat")
     kill -KILL "$pid"
+    await_reaped "$parent"
   else
     echo "the cluster was not up"
   fi
@@ -19,6 +21,16 @@ down() {
   fi
   remove_state
   echo "down: no process, mount, cgroup, link or namespace is left"
+}
+
+# The parent of pid 1 ends with it, and is then the machine's to reap. A second at most: a
+# container whose own pid 1 reaps nobody keeps the zombie.
+await_reaped() {
+  local _
+  for _ in {1..10}; do
+    [[ -d /proc/$1 ]] || return 0
+    sleep 0.1
+  done
 }
 
 # Ten seconds at most: a process may be in the middle of a write to disk.

@@ -5,24 +5,25 @@ run() {
   require_root
   (($# > 0)) || fail "run what? for instance: cluster run kubectl get pods -A"
   require_up
-  inside "$@"
+  enter "$@"
 }
 
 shell() {
   require_root
   require_up
   echo "inside: kubectl, helm and ctr are here, pods and Services can be reached; exit leaves"
-  PS1='cluster \w \$ ' inside bash --norc -i
+  PS1='cluster \w \$ ' enter bash --norc -i
 }
 
 load() {
-  local archive
+  local archive said
   require_root
   (($# > 0)) || fail "load what? OCI archives, each with an image called localhost/NAME:TAG"
   require_up
   for archive in "$@"; do
     [[ -r $archive ]] || fail "cannot read $archive"
-    import_image "$archive"
+    said=$(import_image "$archive" 2>&1) || fail "loading $archive: $said"
+    awk -v archive="$archive" '$2 == "saved" { print "loaded " $1 " from " archive }' <<<"$said"
   done
 }
 
@@ -49,16 +50,18 @@ require_up() {
   node_pid >/dev/null || fail "the cluster is not up: e2e/cluster/cluster up"
 }
 
-# Runs a command in the node's namespaces, in the current folder. It gets SIGTERM when the caller
-# ends (nsenter hands no signal on), so `timeout 60 cluster run ...` ends it too.
 inside() {
-  (
-    export PATH=$PROGRAMS:$PATH:/usr/sbin:/sbin KUBECONFIG=$STATE/kubeconfig/admin.yaml
-    # These would go to the caller's home folder.
-    export KUBECACHEDIR=$STATE/cache/kube
-    export HELM_CACHE_HOME=$STATE/cache/helm HELM_CONFIG_HOME=$STATE/cache/helm HELM_DATA_HOME=$STATE/cache/helm
-    # nsenter alone would start in /.
-    exec nsenter --target "$(node_pid)" --net --mount --pid --uts --ipc -- \
-      setpriv --pdeathsig TERM env --chdir="$PWD" "$@"
-  )
+  (enter "$@")
+}
+
+# Becomes a command in the node's namespaces, in the current folder. The command gets SIGTERM when
+# nsenter ends, which hands no signal on: `timeout 60 cluster run ...` ends it too.
+enter() {
+  export PATH=$PROGRAMS:$PATH:/usr/sbin:/sbin KUBECONFIG=$STATE/kubeconfig/admin.yaml
+  # These would go to the caller's home folder.
+  export KUBECACHEDIR=$STATE/cache/kube
+  export HELM_CACHE_HOME=$STATE/cache/helm HELM_CONFIG_HOME=$STATE/cache/helm HELM_DATA_HOME=$STATE/cache/helm
+  # nsenter alone would start in /.
+  exec nsenter --target "$(node_pid)" --net --mount --pid --uts --ipc -- \
+    setpriv --pdeathsig TERM env --chdir="$PWD" "$@"
 }

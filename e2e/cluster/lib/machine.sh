@@ -20,7 +20,7 @@ require_go() {
   has=$(cd "$FOLDER" && go env GOVERSION) || fail "go does not run: see above"
   has=${has#go}
   [[ $(printf '%s\n' "$least" "${has%% *}" | sort -V | head -n 1) == "$least" ]] ||
-    fail "Go is $has, go.mod asks for $least: install it, or set GOTOOLCHAIN=auto"
+    fail "Go is $has, go.mod asks for $least: install it (from Go 1.21 on, GOTOOLCHAIN=auto fetches it)"
 }
 
 install_packages() {

@@ -103,8 +103,8 @@ await_ready() {
   await "service account \"default\"" inside kubectl get serviceaccount default
 }
 
-await() { # WHAT COMMAND...: until the command succeeds, a minute at most
-  local what=$1 end=$((SECONDS + ${CLUSTER_PATIENCE:-60}))
+await() { # WHAT COMMAND...: until the command succeeds
+  local what=$1 end=$((SECONDS + PATIENCE))
   shift
   until "$@" >"$STATE/log/await.log" 2>&1; do
     if ((SECONDS >= end)) || ! node_pid >/dev/null || grep ' ended' "$STATE/log/node.log"; then

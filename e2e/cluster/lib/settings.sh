@@ -15,6 +15,9 @@ DNS4=10.96.0.10 DNS6=fd00:10:96::a
 NOWHERE=nowhere0 # the node's way out
 BRIDGE=podbridge0 # what pods are on
 
+# Seconds to wait for each thing while starting; more for a machine without hardware of its own.
+PATIENCE=${CLUSTER_PATIENCE:-60}
+
 # Our folder in every cgroup hierarchy of the machine.
 CGROUP=proxyunwrap-cluster
 

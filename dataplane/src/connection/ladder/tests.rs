@@ -79,6 +79,13 @@ fn a_port_that_a_listener_owns_is_replaced_at_once() {
 }
 
 #[test]
+fn a_privileged_port_is_replaced_where_we_may_not_bind_it() {
+    let mut ladder = ladder("203.0.113.7:22", &apps(Some("127.0.0.1:8080"), None));
+    ladder.failed(Call::Bind, Errno::EACCES).unwrap();
+    check(&ladder, "203.0.113.7:0 127.0.0.1:8080 ephemeral_port");
+}
+
+#[test]
 fn a_missing_route_never_leads_to_another_source() {
     let mut ladder = ladder("203.0.113.7:51000", &apps(Some("127.0.0.1:8080"), None));
     assert_eq!(

@@ -1,0 +1,213 @@
+//! A namespace for each test, which goes when the test ends.
+
+use std::env;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use futures_util::FutureExt;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, Service, ServiceAccount};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, ObjectMeta, Patch,
+    PatchParams, PostParams, TypeMeta, ValidationDirective,
+};
+use kube::{Client, Resource};
+
+use super::wait::until;
+use super::{Manifest, Pod, report};
+
+/// Who we are to server-side apply.
+const MANAGER: &str = "proxyunwrap-e2e";
+
+/// Set to 1, it keeps the namespaces of tests that fail.
+const KEEP: &str = "PROXYUNWRAP_KEEP";
+
+/// A test's own namespace.
+pub struct Namespace {
+    client: Client,
+    name: String,
+}
+
+/// Runs a test in a namespace of its own. If it fails, what a person needs to know is printed
+/// first; then the namespace goes, or stays with `PROXYUNWRAP_KEEP=1`.
+///
+/// # Errors
+/// The test's, or: there is no cluster.
+pub async fn in_namespace(
+    test: impl AsyncFnOnce(&Namespace) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let space = Namespace::create(connect().await?).await?;
+    let result = AssertUnwindSafe(test(&space)).catch_unwind().await;
+    let failed = !matches!(result, Ok(Ok(())));
+    if failed {
+        eprintln!("{}", report::of(&space).await);
+    }
+    if failed && env::var(KEEP).is_ok_and(|keep| keep == "1") {
+        eprintln!("kept: kubectl get all --namespace {}", space.name);
+    } else if let Err(error) = space.delete().await {
+        // The test's own result says more.
+        eprintln!("could not delete the namespace {}: {error:#}", space.name);
+    }
+    result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+async fn connect() -> anyhow::Result<Client> {
+    if env::var_os("KUBECONFIG").is_none() {
+        bail!("no cluster: KUBECONFIG is not set; run the tests by `make e2e`");
+    }
+    Client::try_default()
+        .await
+        .context("could not use KUBECONFIG")
+}
+
+impl Namespace {
+    /// The API server adds letters of its own to the name.
+    async fn create(client: Client) -> anyhow::Result<Self> {
+        let object = Object {
+            metadata: ObjectMeta {
+                generate_name: Some(format!("{}-", test_name())),
+                ..ObjectMeta::default()
+            },
+            ..Object::default()
+        };
+        let all = Api::<Object>::all(client.clone());
+        let made = all.create(&PostParams::default(), &object).await;
+        let made = made.context("could not make a namespace; does the cluster run?")?;
+        let name = made.metadata.name.unwrap_or_default();
+        let space = Self { client, name };
+        space.wait_for_service_account().await?;
+        Ok(space)
+    }
+
+    /// No pod is admitted before its service account is there, a moment after the namespace.
+    async fn wait_for_service_account(&self) -> anyhow::Result<()> {
+        let accounts = self.api::<ServiceAccount>();
+        until(
+            "the namespace has its service account",
+            Duration::from_secs(30),
+            async || {
+                accounts.get("default").await?;
+                Ok(())
+            },
+        )
+        .await
+    }
+
+    /// Begins to delete it: everything in it goes within seconds, and nobody waits for that.
+    async fn delete(&self) -> anyhow::Result<()> {
+        let all = Api::<Object>::all(self.client.clone());
+        all.delete(&self.name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The API for one kind of object in this namespace.
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), &self.name)
+    }
+
+    /// Applies objects; a field that Kubernetes does not know is an error.
+    ///
+    /// # Errors
+    /// The API server refuses one.
+    pub async fn apply(&self, manifest: &Manifest) -> anyhow::Result<()> {
+        let mut how = PatchParams::apply(MANAGER);
+        how.field_validation = Some(ValidationDirective::Strict);
+        for value in &manifest.objects {
+            let object: DynamicObject = serde_json::from_value(value.clone())?;
+            let kind = resource(object.types.as_ref().context("an object has no kind")?)?;
+            let name = object
+                .metadata
+                .name
+                .clone()
+                .context("an object has no name")?;
+            let api: Api<DynamicObject> =
+                Api::namespaced_with(self.client.clone(), &self.name, &kind);
+            let applied = api.patch(&name, &how, &Patch::Apply(&object)).await;
+            applied.with_context(|| format!("could not apply {} {name}", kind.kind))?;
+        }
+        Ok(())
+    }
+
+    /// A pod by its name.
+    pub fn pod(&self, name: &str) -> Pod {
+        Pod::new(self.api(), name)
+    }
+
+    /// The pods with this label, `key=value`; all of them for an empty one.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub async fn pods(&self, label: &str) -> anyhow::Result<Vec<Pod>> {
+        let pods = self.api::<PodObject>();
+        let listed = pods.list(&ListParams::default().labels(label)).await?;
+        let names = listed.items.into_iter().filter_map(|pod| pod.metadata.name);
+        Ok(names.map(|name| Pod::new(pods.clone(), name)).collect())
+    }
+
+    /// A Service's cluster address of a family, with its first port.
+    ///
+    /// # Errors
+    /// It has none: the clusters of these tests have both families.
+    pub async fn service(&self, name: &str, ipv6: bool) -> anyhow::Result<SocketAddr> {
+        let spec = self
+            .api::<Service>()
+            .get(name)
+            .await?
+            .spec
+            .unwrap_or_default();
+        let mut listed = spec.cluster_ips.into_iter().flatten();
+        let address = listed.find(|address| address.contains(':') == ipv6);
+        let address = address.with_context(|| {
+            let family = if ipv6 { "IPv6" } else { "IPv4" };
+            format!("the Service {name} has no {family} address; e2e needs a dual-stack cluster")
+        })?;
+        let port = spec.ports.into_iter().flatten().next();
+        let port = port
+            .with_context(|| format!("the Service {name} has no port"))?
+            .port;
+        Ok((address.parse::<std::net::IpAddr>()?, u16::try_from(port)?).into())
+    }
+
+    /// The port of every node that leads to a Service's first port.
+    ///
+    /// # Errors
+    /// The Service has none.
+    pub async fn node_port(&self, name: &str) -> anyhow::Result<u16> {
+        let spec = self
+            .api::<Service>()
+            .get(name)
+            .await?
+            .spec
+            .unwrap_or_default();
+        let port = spec
+            .ports
+            .into_iter()
+            .flatten()
+            .find_map(|port| port.node_port);
+        let port = port.with_context(|| format!("the Service {name} has no node port"))?;
+        Ok(u16::try_from(port)?)
+    }
+}
+
+fn resource(types: &TypeMeta) -> anyhow::Result<ApiResource> {
+    Ok(ApiResource::from_gvk(&GroupVersionKind::try_from(types)?))
+}
+
+/// The running test's name as a namespace's; the harness names threads after tests.
+fn test_name() -> String {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("e2e").replace('_', "-");
+    // 63 letters are allowed, and the API server adds five.
+    let name = name.rsplit("::").next().unwrap_or_default();
+    name.chars().take(55).collect()
+}
