@@ -1,57 +1,41 @@
 //! What the admin port tells, and whom.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::support::app::{self, App};
 use crate::support::http;
-use crate::support::lab::POD4;
+use crate::support::lab::{POD4, POD6};
 use crate::support::pod::{ADMIN, enrolled};
-use crate::support::stand::{PATIENCE, PORT, Stand};
+use crate::support::stand::{PORT, Stand};
 use crate::support::talk::Talk;
-use crate::support::wait;
 
 #[test]
 fn what_shows_clients_or_ends_service_answers_loopback_only() {
     let stand = Stand::new("whom", &enrolled(PORT));
-    let from_outside = |method, path| {
-        let to = SocketAddr::new(POD4, ADMIN);
-        http::ask(&stand.lab.balancer, to, method, path)
-            .expect("the port is open")
-            .status
+    stand.metrics_when("it is ready", |metrics| metrics.get("ready") == 1);
+    let (pod, balancer) = (&stand.lab.pod.namespace, &stand.lab.balancer);
+    let status = |from, to, method, path| {
+        let answer = http::ask(from, SocketAddr::new(to, ADMIN), method, path);
+        answer.expect("the port is open").status
     };
-    for path in ["/config", "/connections"] {
-        assert_eq!(from_outside("GET", path), 403, "{path}");
-        assert_eq!(stand.ask("GET", path).status, 200, "{path}");
+    // Not even the pod's own address is loopback.
+    for (from, to) in [(balancer, POD4), (balancer, POD6), (pod, POD4), (pod, POD6)] {
+        for path in ["/config", "/connections", "/connections?top=1", "/drain"] {
+            assert_eq!(status(from, to, "GET", path), 403, "{path} at {to}");
+        }
+        assert_eq!(status(from, to, "POST", "/drain"), 403, "{to}");
+        for path in ["/livez", "/readyz", "/metrics"] {
+            assert_eq!(status(from, to, "GET", path), 200, "{path} at {to}");
+        }
     }
-    assert_eq!(from_outside("POST", "/drain"), 403);
-    for path in ["/livez", "/metrics"] {
-        assert_eq!(from_outside("GET", path), 200, "{path}");
+    for to in [IpAddr::V4(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+        for path in ["/config", "/connections", "/livez", "/readyz", "/metrics"] {
+            assert_eq!(status(pod, to, "GET", path), 200, "{path} at {to}");
+        }
     }
     assert_eq!(stand.ask("GET", "/nothing").status, 404);
     assert_eq!(stand.ask("GET", "/drain").status, 405);
-}
-
-#[test]
-fn readiness_names_what_is_missing_and_comes_back_with_it() {
-    let stand = Stand::new("ready", &enrolled(PORT));
-    let ready = |status| {
-        wait::until("readiness follows", PATIENCE, || {
-            Some(stand.ask("GET", "/readyz")).filter(|answer| answer.status == status)
-        })
-    };
-    ready(200);
-    let pod = &stand.lab.pod.namespace;
-    pod.sh("ip rule del pref 1");
-    let answer = ready(503);
-    assert!(
-        answer.body.contains("cannot dial the app as a client"),
-        "{}",
-        answer.body
-    );
-    let rule = "rule \"from 127.0.0.0/8 iif lo lookup local\" is missing";
-    assert!(answer.body.contains(rule), "{}", answer.body);
-    stand.lab.pod.init(&enrolled(PORT));
-    ready(200);
+    assert_eq!(stand.ask("POST", "/config").status, 405);
 }
 
 #[test]

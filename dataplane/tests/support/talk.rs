@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 
 use super::stand::Stand;
-use super::wire;
+use super::wire::{self, Ended};
 
 pub struct Talk {
     pub stream: TcpStream,
@@ -67,9 +67,12 @@ impl Talk {
     /// Waits until the other side has reset the connection.
     #[track_caller]
     pub fn is_reset(&self) {
-        let read = (&self.stream).read(&mut [0]);
-        let error = read.expect_err("a reset is no end");
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{}", self.client);
+        assert_eq!(
+            wire::ended(&self.stream),
+            Ok(Ended::Reset),
+            "{}",
+            self.client
+        );
     }
 
     #[track_caller]
