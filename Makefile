@@ -24,7 +24,7 @@ demo: packages build ## Show the main job: HAProxy, the dataplane and nginx in p
 	e2e/demo/local.sh $(DEBUG)
 
 .PHONY: test
-test: check packages unit system fuzz budgets ## Run everything (what .ci/run calls); needs root
+test: check packages unit system fuzz budgets e2e ## Run everything (what .ci/run calls); needs root and Go
 
 .PHONY: check
 check: fmt-check lint docs deny ## Format, clippy, rustdoc and dependencies: no warning allowed
