@@ -71,12 +71,14 @@ fn headers_that_come_byte_by_byte_make_the_same_connection() {
         wire::client6(2),
         wire::client4(3),
         wire::client6(4),
+        wire::client4(5),
     ];
     let headers = [
         wire::v1(clients[0]),
         wire::v1(clients[1]),
         wire::v2(clients[2]),
         wire::v2_of(200, clients[3]),
+        wire::v2_of(4096, clients[4]),
     ];
     let streams = stand.dial_many(headers.len());
     let longest = headers.iter().map(Vec::len).max().unwrap_or(0);
