@@ -25,6 +25,7 @@ demo: packages build ## Show the main job: HAProxy, the dataplane and nginx in p
 
 .PHONY: test
 test: check packages unit system fuzz budgets e2e ## Run everything (what .ci/run calls); needs root and Go
+	$(CLUSTER_COMMAND) down
 
 .PHONY: check
 check: fmt-check lint docs deny ## Format, clippy, rustdoc and dependencies: no warning allowed

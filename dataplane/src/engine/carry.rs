@@ -62,6 +62,8 @@ pub(super) struct Carried {
     pub(super) key: Key,
     pub(super) logic: Connection,
     pub(super) live: Rc<LivePort>,
+    /// Its last turn ended before its work did: it stands in the worker's queue, once.
+    pub(super) queued: bool,
     peer: OwnedFd,
     app: Option<OwnedFd>,
     held: [Held; 2],
@@ -88,6 +90,7 @@ impl Carried {
             key,
             logic,
             live,
+            queued: false,
             peer,
             app: None,
             held: Default::default(),

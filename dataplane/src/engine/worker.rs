@@ -143,7 +143,7 @@ impl Worker {
         }
         for _ in 0..self.again.len() {
             if let Some(key) = self.again.pop_front() {
-                self.advance(key);
+                self.take_turn(key);
             }
         }
         self.expire();
@@ -196,7 +196,20 @@ impl Worker {
             return;
         }
         carried.ready(side, flags);
-        self.advance(key);
+        // Its turn comes with the others'; a second place in that queue would grow with each event.
+        if !carried.queued {
+            self.advance(key);
+        }
+    }
+
+    /// The next turn of a connection whose last one ended before its work did.
+    fn take_turn(&mut self, key: Key) {
+        if let Some(carried) = self.connections.get_mut(key.index as usize)
+            && carried.key == key
+        {
+            carried.queued = false;
+            self.advance(key);
+        }
     }
 
     /// Takes a connection as far as it goes, or to the end of its turn.
@@ -225,7 +238,11 @@ impl Worker {
         }
         match turn {
             Turn::Waiting => {}
-            Turn::Unfinished => self.again.push_back(key),
+            Turn::Unfinished if carried.queued => {}
+            Turn::Unfinished => {
+                carried.queued = true;
+                self.again.push_back(key);
+            }
             Turn::Over(outcome) => self.close(key, outcome),
         }
         self.parts.counters.pending.set(self.pending);
