@@ -227,7 +227,7 @@ pub struct Drain {
 }
 
 /// The sidecar itself. A change here makes pods outdated: it needs new pods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dataplane {
     /// Image of init container and sidecar, instead of the operator's.
@@ -247,6 +247,14 @@ pub struct Dataplane {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 256))]
     pub workers: Option<u16>,
+    /// Whether the sidecar answers, for the app, probes and lifecycle hooks that aim at an unwrapped
+    /// port. The kubelet sends no header.
+    #[serde(default = "yes")]
+    pub rewrite_probes: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// When to pull an image.
@@ -314,6 +322,19 @@ pub enum RolloutStrategy {
     Never,
     /// Their Deployments, StatefulSets and DaemonSets are restarted, one after the other.
     RestartOutdated,
+}
+
+impl Default for Dataplane {
+    fn default() -> Self {
+        Self {
+            image: None,
+            image_pull_policy: None,
+            resources: None,
+            log_level: LogLevel::default(),
+            workers: None,
+            rewrite_probes: true,
+        }
+    }
 }
 
 impl Default for Drain {
