@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::peers::TrustedPeer;
 use crate::ports::{Claims, Header, Port, Timeouts};
+use crate::quantity;
 use crate::status::ProxyUnwrapStatus;
 use crate::target::TargetRef;
 use crate::values::Span;
@@ -238,7 +239,12 @@ pub struct Dataplane {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_pull_policy: Option<PullPolicy>,
     /// Requests and limits of the sidecar, instead of the operator's. A pod that is Guaranteed stays so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "quantity::resources",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(schema_with = "quantity::schema")]
     pub resources: Option<ResourceRequirements>,
     /// Messages on standard error.
     #[serde(default)]
