@@ -4,6 +4,10 @@
     unreachable_pub,
     reason = "kube's KubeSchema makes such a type inside a function"
 )]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "the printed columns share some"
+)]
 
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
