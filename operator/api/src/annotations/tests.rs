@@ -360,7 +360,10 @@ fn bounds_and_words_are_those_of_the_resource() {
             Value::Ports => assert_eq!(most(&field), 32),
             Value::Peers => assert_eq!(most(&field["items"]["properties"]["cidrs"]), 256),
             Value::Image => assert_eq!(field["maxLength"], 512),
-            Value::Quantity(_) => assert_eq!(field["x-kubernetes-int-or-string"], true),
+            Value::Quantity(example) => {
+                assert_eq!(field["x-kubernetes-int-or-string"], true);
+                assert!(row.value.read(example).is_some());
+            }
             Value::Name => assert_eq!(row.key, "unwrap"),
         }
     }
