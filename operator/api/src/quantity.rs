@@ -1,9 +1,13 @@
 //! Requests and limits, whose quantities people write as text or as numbers.
 
+mod amount;
+
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
+
+pub use self::amount::amount;
 
 /// A quantity, as Kubernetes' own resources have it in their schemas.
 const PATTERN: &str = r"^[0-9]+(\.[0-9]+)?(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$";
