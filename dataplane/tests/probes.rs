@@ -17,12 +17,6 @@ mod grpc;
 mod hooks;
 #[path = "probes/http.rs"]
 mod http;
-#[path = "interop/nginx.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod nginx;
 #[path = "probes/start.rs"]
 mod start;
 mod support;
-#[path = "interop/tls.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod tls;

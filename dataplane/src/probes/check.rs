@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use tokio::time::Instant;
 
 use super::connect::{self, Deadline, connect};
-use super::grpc::{self, Serving};
+use super::grpc::{self, Health};
 use super::http::{self, Answer};
 use super::spec::{Action, Key, Probe, Request};
 use super::{Asked, ProbeResult, Verdict};
@@ -22,7 +22,7 @@ enum Error {
     #[error(transparent)]
     Grpc(#[from] grpc::Error),
     #[error("the app says that the service is {0}")]
-    NotServing(Serving),
+    NotServing(Health),
     #[error("the app answers with status {0}, which no answer may have")]
     Status(u16),
 }
@@ -93,7 +93,7 @@ async fn grpc(
     deadline: Deadline,
 ) -> Result<Verdict, Error> {
     match grpc::check(service, apps, asked, deadline).await? {
-        Serving::Serving => Ok(well("SERVING\n".to_owned())),
+        Health::Serving => Ok(well("SERVING\n".to_owned())),
         serving => Err(Error::NotServing(serving)),
     }
 }

@@ -19,7 +19,7 @@ use super::connect::{self, Deadline, connect};
 use super::http::url;
 use crate::connection::ladder::Apps;
 use call::{Call, Question};
-pub(super) use health::Serving;
+pub(super) use health::Health;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub(super) async fn check(
     apps: Apps,
     asked: &Asked,
     deadline: Deadline,
-) -> Result<Serving, Error> {
+) -> Result<Health, Error> {
     let (stream, address) = connect(apps, deadline).await?;
     let question = Question {
         authority: url::authority(asked.ip, address.port()),
@@ -64,7 +64,7 @@ async fn talk(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     question: &Question<'_>,
     address: SocketAddr,
-) -> Result<Serving, Error> {
+) -> Result<Health, Error> {
     let broken = |error| Error::Io(address, error);
     let failed = |error| Error::Call(address, error);
     let mut call = Call::new(question);

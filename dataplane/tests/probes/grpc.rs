@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use serde_json::{Value, json};
 
 use super::asker::{ask, counted, is_refused, stand};
-use crate::nginx::Nginx;
 use crate::support::namespace::Namespace;
+use crate::support::nginx::Nginx;
 use crate::support::process::{Folder, Process};
 use crate::support::stand::PATIENCE;
 use crate::support::wait;

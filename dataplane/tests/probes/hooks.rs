@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::asker::{ask, ask_at, counted, get, stand};
-use crate::nginx::Nginx;
 use crate::support::lab::POD4;
+use crate::support::nginx::Nginx;
 
 fn with_tls(mut probe: Value) -> Value {
     probe["http"]["scheme"] = "https".into();

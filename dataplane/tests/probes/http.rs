@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::asker::{ask, ask6, counted, get, is_refused, stand};
-use crate::nginx::Nginx;
 use crate::support::namespace::Namespace;
+use crate::support::nginx::Nginx;
 use crate::support::process::Folder;
 use crate::support::stand::Stand;
-use crate::tls::Certificates;
+use crate::support::tls::Certificates;
 
 /// As much as kubelet reads.
 const BODY: usize = 10 * 1024;

@@ -2,14 +2,19 @@
 //!
 //! It knows the frames that such a call meets (RFC 9113) and is strict about them. Promises: any bytes
 //! give a status, an error or the wish for more, no cut changes which, and never more than
-//! [`MAX_FRAME`], [`MAX_BLOCK`] and [`MAX_MESSAGE`] bytes of each are kept. What it says back is no
+//! one frame, [`MAX_BLOCK`] and [`MAX_MESSAGE`] bytes of each are kept. What it says back is no
 //! longer than what came.
 
-use std::fmt;
+mod error;
+mod frame;
+
 use std::time::Duration;
 
-use super::health::{self, Serving};
+use super::health::{self, Health};
 use super::hpack::{self, Decoder, Header};
+pub(super) use error::Error;
+use error::{CODES, Shown};
+use frame::*;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -18,20 +23,11 @@ const PATH: &str = "/grpc.health.v1.Health/Check";
 /// The only stream there is.
 const STREAM: u32 = 1;
 
-/// SETTINGS_MAX_FRAME_SIZE, which we leave as it is.
-const MAX_FRAME: usize = 16_384;
-
 /// A header block with its continuations.
 const MAX_BLOCK: usize = 16_384;
 
 /// A HealthCheckResponse has two bytes; more is no such message.
 const MAX_MESSAGE: usize = 4096;
-
-/// A frame's head.
-const HEAD: usize = 9;
-
-/// What of a message from the app is shown.
-const SHOWN: usize = 200;
 
 /// What is asked.
 pub(super) struct Question<'a> {
@@ -43,64 +39,6 @@ pub(super) struct Question<'a> {
     pub(super) service: &'a str,
     /// How long the app may take.
     pub(super) timeout: Duration,
-}
-
-/// Why there is no status.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
-    /// The first bytes are no SETTINGS frame.
-    #[error("the app does not speak HTTP/2 without TLS")]
-    NotHttp2,
-    /// A rule of HTTP/2 is broken.
-    #[error("the app breaks HTTP/2: {0}")]
-    Protocol(&'static str),
-    /// Too much of something.
-    #[error("the app's answer has too much: {0}")]
-    TooLong(&'static str),
-    /// Closed before the answer's end.
-    #[error("the app closed the connection before the end of its answer")]
-    Closed,
-    /// RST_STREAM.
-    #[error("the app cancelled the call with HTTP/2 error {0}")]
-    Reset(u32),
-    /// GOAWAY.
-    #[error("the app takes no more calls, HTTP/2 error {0}")]
-    GoneAway(u32),
-    /// HTTP/2, but not gRPC.
-    #[error("the app answers with HTTP status {0}, not with gRPC")]
-    NotGrpc(Shown),
-    /// There is no health service.
-    #[error("the app does not implement grpc.health.v1.Health: {0}")]
-    Unimplemented(Shown),
-    /// The app itself gave up when the time was over that we gave it.
-    #[error("the app did not answer in time")]
-    TimedOut,
-    /// Any other status but OK.
-    #[error("the app answers with gRPC status {0}: {1}")]
-    Status(&'static str, Shown),
-    /// A status that gRPC does not know, or none.
-    #[error("the app's gRPC status is {0}")]
-    NoStatus(Shown),
-    /// OK, and something else than one HealthCheckResponse.
-    #[error("the app's answer is no HealthCheckResponse")]
-    Message,
-}
-
-/// Text of the app in a sentence of ours: cut, and with nothing that a log could stumble over.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Shown(String);
-
-impl Shown {
-    fn new(bytes: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]);
-        Self(text.escape_debug().to_string())
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0)
-    }
 }
 
 /// The call.
@@ -117,28 +55,6 @@ pub(super) struct Call {
     answered: bool,
     message: Vec<u8>,
 }
-
-struct Frame {
-    kind: u8,
-    flags: u8,
-    stream: u32,
-    payload: Vec<u8>,
-}
-
-const END_STREAM: u8 = 0x1;
-const ACK: u8 = 0x1;
-const END_HEADERS: u8 = 0x4;
-const PADDED: u8 = 0x8;
-const PRIORITY: u8 = 0x20;
-
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PUSH_PROMISE: u8 = 5;
-const PING: u8 = 6;
-const GOAWAY: u8 = 7;
-const CONTINUATION: u8 = 9;
 
 impl Call {
     pub(super) fn new(question: &Question<'_>) -> Self {
@@ -160,10 +76,11 @@ impl Call {
     }
 
     /// Takes what came; the status once the answer is whole.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Option<Serving>, Error> {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Option<Health>, Error> {
         self.input.extend_from_slice(bytes);
-        while let Some(frame) = self.frame()? {
-            if self.obey(frame)? {
+        while let Some(frame) = Frame::cut(&mut self.input, !self.greeted)? {
+            self.greeted = true;
+            if self.obey(&frame)? {
                 return self.status().map(Some);
             }
         }
@@ -179,47 +96,19 @@ impl Call {
         }
     }
 
-    /// The next whole frame.
-    fn frame(&mut self) -> Result<Option<Frame>, Error> {
-        let Some((head, rest)) = self.input.split_first_chunk::<HEAD>() else {
-            return Ok(None);
-        };
-        let [l1, l2, l3, kind, flags, s1, s2, s3, s4] = *head;
-        let len = u32::from_be_bytes([0, l1, l2, l3]) as usize;
-        // The first frame tells who speaks HTTP/2: everything else reads as a strange one.
-        if !self.greeted && (kind, flags & ACK) != (SETTINGS, 0) {
-            return Err(Error::NotHttp2);
-        }
-        if len > MAX_FRAME {
-            return Err(Error::TooLong("a frame"));
-        }
-        let Some(payload) = rest.get(..len) else {
-            return Ok(None);
-        };
-        let frame = Frame {
-            kind,
-            flags,
-            stream: u32::from_be_bytes([s1, s2, s3, s4]) & 0x7fff_ffff,
-            payload: payload.to_vec(),
-        };
-        self.input.drain(..HEAD + len);
-        self.greeted = true;
-        Ok(Some(frame))
-    }
-
     /// True when the answer is whole.
-    fn obey(&mut self, frame: Frame) -> Result<bool, Error> {
+    fn obey(&mut self, frame: &Frame) -> Result<bool, Error> {
         if self.block.is_some() && frame.kind != CONTINUATION {
             return Err(Error::Protocol("a header block is interrupted"));
         }
         match frame.kind {
-            DATA => self.data(&frame),
-            HEADERS => self.begin_block(&frame),
-            CONTINUATION => self.go_on_with_block(&frame),
-            RST_STREAM => reset(&frame),
-            SETTINGS => self.settings(&frame),
+            DATA => self.data(frame),
+            HEADERS => self.begin_block(frame),
+            CONTINUATION => self.go_on_with_block(frame),
+            RST_STREAM => reset(frame),
+            SETTINGS => self.settings(frame),
             PING => self.ping(frame),
-            GOAWAY => gone_away(&frame),
+            GOAWAY => gone_away(frame),
             PUSH_PROMISE => Err(Error::Protocol("a push, which we forbid")),
             // PRIORITY and WINDOW_UPDATE say nothing to us; unknown kinds are to be passed over.
             _ => Ok(false),
@@ -230,7 +119,7 @@ impl Call {
         if frame.stream != STREAM || !self.answered {
             return Err(Error::Protocol("data where none may be"));
         }
-        self.message.extend_from_slice(unpadded(frame)?);
+        self.message.extend_from_slice(frame.unpadded()?);
         if self.message.len() > MAX_MESSAGE {
             return Err(Error::TooLong("a message"));
         }
@@ -241,7 +130,7 @@ impl Call {
         if frame.stream != STREAM {
             return Err(Error::Protocol("headers of a stream that is not there"));
         }
-        let mut part = unpadded(frame)?;
+        let mut part = frame.unpadded()?;
         if frame.flags & PRIORITY != 0 {
             part = part.get(5..).ok_or(Error::Protocol("a short frame"))?;
         }
@@ -301,7 +190,7 @@ impl Call {
         Ok(false)
     }
 
-    fn ping(&mut self, frame: Frame) -> Result<bool, Error> {
+    fn ping(&mut self, frame: &Frame) -> Result<bool, Error> {
         if frame.stream != 0 || frame.payload.len() != 8 {
             return Err(Error::Protocol("a malformed ping"));
         }
@@ -312,7 +201,7 @@ impl Call {
     }
 
     /// What the whole answer says.
-    fn status(&self) -> Result<Serving, Error> {
+    fn status(&self) -> Result<Health, Error> {
         let http = self.header(":status");
         let grpc = self.header("content-type").starts_with(b"application/grpc");
         if http != b"200" || !grpc {
@@ -331,7 +220,7 @@ impl Call {
     }
 
     /// The one message: not compressed, its length, itself.
-    fn response(&self) -> Option<Serving> {
+    fn response(&self) -> Option<Health> {
         let (head, message) = self.message.split_first_chunk::<5>()?;
         let [compressed, len @ ..] = *head;
         let whole = u32::from_be_bytes(len) as usize == message.len();
@@ -347,27 +236,6 @@ impl Call {
         found.map_or(&[], |(_, value)| value)
     }
 }
-
-/// Status codes of gRPC, by number.
-const CODES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
 
 /// Everything we say unasked: it is short enough for every window and frame.
 fn opening(question: &Question<'_>) -> Vec<u8> {
@@ -403,29 +271,8 @@ fn timeout(left: Duration) -> String {
     }
 }
 
-fn put(bytes: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-    let len = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-    bytes.extend_from_slice(&len.to_be_bytes()[1..]);
-    bytes.extend_from_slice(&[kind, flags]);
-    bytes.extend_from_slice(&stream.to_be_bytes());
-    bytes.extend_from_slice(payload);
-}
-
-/// The payload of DATA or HEADERS without its padding.
-fn unpadded(frame: &Frame) -> Result<&[u8], Error> {
-    if frame.flags & PADDED == 0 {
-        return Ok(&frame.payload);
-    }
-    let wrong = Error::Protocol("more padding than frame");
-    let Some((padding, rest)) = frame.payload.split_first() else {
-        return Err(wrong);
-    };
-    let end = rest.len().checked_sub(usize::from(*padding));
-    end.map(|end| &rest[..end]).ok_or(wrong)
-}
-
 fn reset(frame: &Frame) -> Result<bool, Error> {
-    match number(frame, 0) {
+    match frame.number(0) {
         Some(code) if frame.stream == STREAM => Err(Error::Reset(code)),
         _ => Err(Error::Protocol("a malformed reset")),
     }
@@ -433,16 +280,11 @@ fn reset(frame: &Frame) -> Result<bool, Error> {
 
 /// An app that drains may still answer calls up to a number: only ours matters.
 fn gone_away(frame: &Frame) -> Result<bool, Error> {
-    match (number(frame, 0), number(frame, 4)) {
+    match (frame.number(0), frame.number(4)) {
         (Some(last), Some(_)) if last & 0x7fff_ffff >= STREAM => Ok(false),
         (Some(_), Some(code)) => Err(Error::GoneAway(code)),
         _ => Err(Error::Protocol("a malformed farewell")),
     }
-}
-
-fn number(frame: &Frame, at: usize) -> Option<u32> {
-    let bytes = frame.payload.get(at..at + 4)?;
-    bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a HealthCheckResponse says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Serving {
+pub(crate) enum Health {
     /// 0
     Unknown,
     /// 1
@@ -17,7 +17,7 @@ pub(crate) enum Serving {
     Other(u64),
 }
 
-impl fmt::Display for Serving {
+impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => f.write_str("UNKNOWN"),
@@ -47,7 +47,7 @@ pub(super) fn request(service: &str) -> Vec<u8> {
 
 /// The status of a HealthCheckResponse: field 1, a number; the last one counts, and none is 0. Other
 /// fields are passed over. None when it is no message at all.
-pub(super) fn status(mut message: &[u8]) -> Option<Serving> {
+pub(super) fn status(mut message: &[u8]) -> Option<Health> {
     let mut status = 0;
     while !message.is_empty() {
         let tag = varint(&mut message)?;
@@ -66,11 +66,11 @@ pub(super) fn status(mut message: &[u8]) -> Option<Serving> {
         }
     }
     Some(match status {
-        0 => Serving::Unknown,
-        1 => Serving::Serving,
-        2 => Serving::NotServing,
-        3 => Serving::ServiceUnknown,
-        other => Serving::Other(other),
+        0 => Health::Unknown,
+        1 => Health::Serving,
+        2 => Health::NotServing,
+        3 => Health::ServiceUnknown,
+        other => Health::Other(other),
     })
 }
 
@@ -109,17 +109,17 @@ mod tests {
     #[test]
     fn the_status_is_the_last_field_1() {
         for (message, want) in [
-            (&b""[..], Some(Serving::Unknown)),
-            (b"\x08\x01", Some(Serving::Serving)),
-            (b"\x08\x01\x08\x02", Some(Serving::NotServing)),
-            (b"\x12\x02hi\x08\x03\x18\x09", Some(Serving::ServiceUnknown)),
+            (&b""[..], Some(Health::Unknown)),
+            (b"\x08\x01", Some(Health::Serving)),
+            (b"\x08\x01\x08\x02", Some(Health::NotServing)),
+            (b"\x12\x02hi\x08\x03\x18\x09", Some(Health::ServiceUnknown)),
             (
                 b"\x09\0\0\0\0\0\0\0\0",
                 None, // field 1 of another kind
             ),
             (
                 b"\x11\0\0\0\0\0\0\0\0\x1d\0\0\0\0\x08\x07",
-                Some(Serving::Other(7)),
+                Some(Health::Other(7)),
             ),
             (b"\x08", None),
             (b"\x12\x05hi", None),

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::written::MAX_SERVICE;
 use super::*;
 
 const HTTP: &str = r#"{"app":8080,"timeout":"1s","http":{"scheme":"http","path":"/healthz"}}"#;

@@ -46,7 +46,7 @@ fn trailers(status: &str) -> Vec<u8> {
     headers(END_HEADERS | END_STREAM, &text)
 }
 
-fn read(frames: &[Vec<u8>]) -> Result<Option<Serving>, Error> {
+fn read(frames: &[Vec<u8>]) -> Result<Option<Health>, Error> {
     call().take(&frames.concat())
 }
 
@@ -61,9 +61,9 @@ fn refused(frames: &[Vec<u8>], want: &str) {
 #[test]
 fn an_ordinary_answer_is_read() {
     for (status, want) in [
-        (&b"\x08\x01"[..], Serving::Serving),
-        (b"\x08\x02", Serving::NotServing),
-        (b"", Serving::Unknown),
+        (&b"\x08\x01"[..], Health::Serving),
+        (b"\x08\x02", Health::NotServing),
+        (b"", Health::Unknown),
     ] {
         let frames = [settings(), begin(), data(status), trailers("0")];
         assert_eq!(read(&frames), Ok(Some(want)));
@@ -98,7 +98,7 @@ fn what_may_stand_between_is_passed_over() {
         frame(DATA, PADDED, STREAM, &padded),
         trailers("0"),
     ];
-    assert_eq!(read(&frames), Ok(Some(Serving::Serving)));
+    assert_eq!(read(&frames), Ok(Some(Health::Serving)));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn streams() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..12).prop_map(|frames| [settings(), frames.concat()].concat())
 }
 
-fn cut(pieces: &[&[u8]]) -> Result<Option<Serving>, Error> {
+fn cut(pieces: &[&[u8]]) -> Result<Option<Health>, Error> {
     let mut call = call();
     for piece in pieces {
         call.output();
