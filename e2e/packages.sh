@@ -9,6 +9,7 @@ PACKAGES=(
   haproxy                                   # balancer
   nginx-light libnginx-mod-stream           # balancer and app
   openssh-server postfix redis-server       # apps
+  python3-grpcio                            # an app that speaks gRPC
 )
 # What these packages would start at the next boot.
 SERVICES=(haproxy nginx postfix redis-server ssh)

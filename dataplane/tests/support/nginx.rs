@@ -38,6 +38,13 @@ impl Nginx {
         Self::start(namespace, folder, &http, &everywhere)
     }
 
+    /// An app of these `server` blocks, listening on these addresses.
+    #[track_caller]
+    pub fn http(namespace: &Namespace, servers: &str, addresses: &[SocketAddr]) -> Self {
+        let block = format!("http {{ access_log off; {servers} }}");
+        Self::start(namespace, Folder::new(), &block, addresses)
+    }
+
     /// A balancer: its stream module passes connections on, as these `server` blocks say.
     #[track_caller]
     pub fn stream(namespace: &Namespace, servers: &str, fronts: &[SocketAddr]) -> Self {
