@@ -11,8 +11,11 @@
 //!
 //! 2 and 3 are pure: no client, clock or environment.
 
+pub mod events;
 pub mod inject;
+pub mod metrics;
 pub mod policy;
 pub mod refusal;
 pub mod settings;
+pub mod watch;
 pub mod world;
