@@ -8,12 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use futures_util::FutureExt;
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, Service, ServiceAccount};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, ObjectMeta, Patch,
-    PatchParams, PostParams, TypeMeta, ValidationDirective,
+    PatchParams, PostParams, Request, TypeMeta, ValidationDirective,
 };
+use kube::client::Body;
 use kube::{Client, Resource};
+use proxyunwrap_api::names::MANAGED;
+use serde_json::{Value, json};
 
 use super::wait::until;
 use super::{Manifest, Pod, report};
@@ -23,6 +27,14 @@ const MANAGER: &str = "proxyunwrap-e2e";
 
 /// Set to 1, it keeps the namespaces of tests that fail.
 const KEEP: &str = "PROXYUNWRAP_KEEP";
+
+/// What became of an object that was created.
+pub struct Created {
+    /// As the API server made it.
+    pub object: Value,
+    /// As they came over the wire: `299 - "sentence"`.
+    pub warnings: Vec<String>,
+}
 
 /// A test's own namespace.
 pub struct Namespace {
@@ -38,7 +50,18 @@ pub struct Namespace {
 pub async fn in_namespace(
     test: impl AsyncFnOnce(&Namespace) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let space = Namespace::create(connect().await?).await?;
+    in_labelled_namespace(&[], test).await
+}
+
+/// The same, in a namespace with these labels.
+///
+/// # Errors
+/// The test's, or: there is no cluster.
+pub async fn in_labelled_namespace(
+    labels: &[(&str, &str)],
+    test: impl AsyncFnOnce(&Namespace) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let space = Namespace::create(connect().await?, labels).await?;
     let result = AssertUnwindSafe(test(&space)).catch_unwind().await;
     let failed = !matches!(result, Ok(Ok(())));
     if failed {
@@ -53,7 +76,8 @@ pub async fn in_namespace(
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-async fn connect() -> anyhow::Result<Client> {
+/// The cluster that KUBECONFIG names.
+pub(super) async fn connect() -> anyhow::Result<Client> {
     if env::var_os("KUBECONFIG").is_none() {
         bail!("no cluster: KUBECONFIG is not set; run the tests by `make e2e`");
     }
@@ -64,10 +88,12 @@ async fn connect() -> anyhow::Result<Client> {
 
 impl Namespace {
     /// The API server adds letters of its own to the name.
-    async fn create(client: Client) -> anyhow::Result<Self> {
+    async fn create(client: Client, labels: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let label = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let object = Object {
             metadata: ObjectMeta {
                 generate_name: Some(format!("{}-", test_name())),
+                labels: Some(labels.iter().map(label).collect()),
                 ..ObjectMeta::default()
             },
             ..Object::default()
@@ -100,6 +126,31 @@ impl Namespace {
         let all = Api::<Object>::all(self.client.clone());
         all.delete(&self.name, &DeleteParams::default()).await?;
         Ok(())
+    }
+
+    /// A namespace that somebody else made.
+    pub(super) fn existing(client: Client, name: &str) -> Self {
+        let name = name.to_owned();
+        Self { client, name }
+    }
+
+    /// Waits until the operator has seen a resource or an annotated Service in it: the webhook is
+    /// asked about every new pod from then on.
+    ///
+    /// # Errors
+    /// It has not within five seconds.
+    pub async fn managed(&self) -> anyhow::Result<()> {
+        let all = Api::<Object>::all(self.client.clone());
+        let what = format!("the namespace has the label {MANAGED}");
+        until(&what, Duration::from_secs(5), async || {
+            let labels = all.get(&self.name).await?.metadata.labels;
+            let labels = labels.unwrap_or_default();
+            if labels.get(MANAGED).map(String::as_str) != Some("true") {
+                bail!("its labels are {labels:?}");
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Its name.
@@ -154,11 +205,89 @@ impl Namespace {
         Ok(names.map(|name| Pod::new(pods.clone(), name)).collect())
     }
 
+    /// Waits until so many pods with this label are ready; those on their way out are none.
+    ///
+    /// # Errors
+    /// They are not within a minute.
+    pub async fn ready_pods(&self, label: &str, count: usize) -> anyhow::Result<Vec<Pod>> {
+        let what = format!("{count} pods with {label} are ready");
+        until(&what, Duration::from_secs(60), async || {
+            let mut ready = Vec::new();
+            for pod in self.pods(label).await? {
+                if pod.object().await?.metadata.deletion_timestamp.is_none() {
+                    pod.ready_within(Duration::ZERO).await?;
+                    ready.push(pod);
+                }
+            }
+            if ready.len() != count {
+                bail!("{} are", ready.len());
+            }
+            Ok(ready)
+        })
+        .await
+    }
+
+    /// Changes how many pods a Deployment has, and does not wait.
+    ///
+    /// # Errors
+    /// There is no such Deployment.
+    pub async fn scale(&self, deployment: &str, replicas: u32) -> anyhow::Result<()> {
+        let scale = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        let deployments = self.api::<Deployment>();
+        deployments
+            .patch_scale(deployment, &PatchParams::default(), &scale)
+            .await?;
+        Ok(())
+    }
+
+    /// Creates an object as `kubectl create` does; the answer has what was made, and what the API
+    /// server warned of. With `dry_run` everything is checked and nothing is kept.
+    ///
+    /// # Errors
+    /// The API server refuses, or does not answer.
+    pub async fn create_object(&self, object: &Value, dry_run: bool) -> anyhow::Result<Created> {
+        let types: TypeMeta = serde_json::from_value(object.clone())?;
+        let url = DynamicObject::url_path(&resource(&types)?, Some(&self.name));
+        let how = PostParams {
+            dry_run,
+            field_manager: Some(MANAGER.to_owned()),
+        };
+        let mut request = Request::new(url).create(&how, serde_json::to_vec(object)?)?;
+        // kubectl's own choice: a field that is not known is an error.
+        *request.uri_mut() = format!("{}&fieldValidation=Strict", request.uri()).parse()?;
+        let answer = self.client.send(request.map(Body::from)).await?;
+        let warnings = answer.headers().get_all("warning").iter();
+        let warnings = warnings.filter_map(|value| value.to_str().ok().map(str::to_owned));
+        let warnings = warnings.collect();
+        let accepted = answer.status().is_success();
+        let answer: Value = serde_json::from_slice(&answer.into_body().collect_bytes().await?)?;
+        match accepted {
+            true => Ok(Created {
+                object: answer,
+                warnings,
+            }),
+            false => bail!("{}", answer["message"].as_str().unwrap_or_default()),
+        }
+    }
+
     /// A Service's cluster address of a family, with its first port.
     ///
     /// # Errors
     /// It has none: the clusters of these tests have both families.
     pub async fn service(&self, name: &str, ipv6: bool) -> anyhow::Result<SocketAddr> {
+        self.service_port(name, None, ipv6).await
+    }
+
+    /// A Service's cluster address of a family, with a port by name, or its first one.
+    ///
+    /// # Errors
+    /// It has none: the clusters of these tests have both families.
+    pub async fn service_port(
+        &self,
+        name: &str,
+        port: Option<&str>,
+        ipv6: bool,
+    ) -> anyhow::Result<SocketAddr> {
         let spec = self
             .api::<Service>()
             .get(name)
@@ -171,9 +300,15 @@ impl Namespace {
             let family = if ipv6 { "IPv6" } else { "IPv4" };
             format!("the Service {name} has no {family} address; e2e needs a dual-stack cluster")
         })?;
-        let port = spec.ports.into_iter().flatten().next();
-        let port = port
-            .with_context(|| format!("the Service {name} has no port"))?
+        let mut listed = spec.ports.into_iter().flatten();
+        let found = listed.find(|one| port.is_none() || one.name.as_deref() == port);
+        let port = found
+            .with_context(|| {
+                format!(
+                    "the Service {name} has no port {}",
+                    port.unwrap_or_default()
+                )
+            })?
             .port;
         Ok((address.parse::<std::net::IpAddr>()?, u16::try_from(port)?).into())
     }

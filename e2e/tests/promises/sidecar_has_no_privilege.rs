@@ -14,7 +14,7 @@ async fn the_kernel_says_so() -> anyhow::Result<()> {
         let args = r#"[echo, --tcp, "0.0.0.0:8080"]"#;
         let values = [("name", "app"), ("image", "testapp"), ("args", args)];
         space
-            .apply(&Manifest::read("app.yaml", &values)?.with_sidecar()?)
+            .apply(&Manifest::read("app.yaml", &values)?.unwrapped())
             .await?;
         let pod = space.pod("app");
         pod.ready().await?;

@@ -111,7 +111,7 @@ async fn probes_by_exec_reach_the_app() -> anyhow::Result<()> {
 async fn app(space: &Namespace) -> anyhow::Result<Pod> {
     let values = [("name", "app"), ("image", "node"), ("args", ARGS)];
     space
-        .apply(&Manifest::read("app.yaml", &values)?.with_sidecar()?)
+        .apply(&Manifest::read("app.yaml", &values)?.unwrapped())
         .await?;
     let pod = space.pod("app");
     pod.ready().await?;

@@ -62,7 +62,7 @@ async fn every_way_shows_the_client(
     app: &Manifest,
     ask: impl AsyncFn(&Client, SocketAddr) -> anyhow::Result<Answer>,
 ) -> anyhow::Result<()> {
-    space.apply(&app.clone().with_sidecar()?).await?;
+    space.apply(&app.clone().unwrapped()).await?;
     space.pod("app").ready().await?;
     let ways = ways(space).await?;
     let balancer = Balancer::start(space, ways.iter().map(|(_, server)| *server).collect()).await?;

@@ -11,7 +11,7 @@ async fn the_sidecar_ends_after_the_job() -> anyhow::Result<()> {
     in_namespace(async |space| {
         let begin = Instant::now();
         space
-            .apply(&Manifest::read("job.yaml", &[])?.with_sidecar()?)
+            .apply(&Manifest::read("job.yaml", &[])?.unwrapped())
             .await?;
         let jobs = space.api::<Job>();
         until("the job is complete", Duration::from_secs(60), async || {

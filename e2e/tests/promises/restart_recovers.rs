@@ -26,7 +26,7 @@ async fn kill_alone(space: &Namespace, victim: &str, other: &str) -> anyhow::Res
     let args = r#"[echo, --tcp, "0.0.0.0:8080"]"#;
     let values = [("name", "app"), ("image", "testapp"), ("args", args)];
     space
-        .apply(&Manifest::read("app.yaml", &values)?.with_sidecar()?)
+        .apply(&Manifest::read("app.yaml", &values)?.unwrapped())
         .await?;
     let pod = space.pod("app");
     pod.ready().await?;

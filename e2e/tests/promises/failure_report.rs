@@ -15,7 +15,7 @@ async fn it_has_events_logs_and_the_networks_rules() -> anyhow::Result<()> {
     in_namespace(async |space| {
         let values = [("name", "app"), ("image", "testapp"), ("args", WRONG)];
         space
-            .apply(&Manifest::read("app.yaml", &values)?.with_sidecar()?)
+            .apply(&Manifest::read("app.yaml", &values)?.unwrapped())
             .await?;
         let pod = space.pod("app");
         let error = pod.ready_within(Duration::from_secs(10)).await;

@@ -3,10 +3,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{bail, ensure};
-use proxyunwrap_e2e::cluster::{
-    Balancer, Client, Manifest, Namespace, Pod, Request, in_namespace, until,
-};
+use anyhow::ensure;
+use proxyunwrap_e2e::cluster::{Balancer, Client, Manifest, Pod, Request, in_namespace, until};
 
 /// Longer than the app's sleep before it is asked to end: requests are in flight then, too.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -18,9 +16,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 async fn every_request_is_answered() -> anyhow::Result<()> {
     in_namespace(async |space| {
         space
-            .apply(&Manifest::read("deployment.yaml", &[])?.with_sidecar()?)
+            .apply(&Manifest::read("deployment.yaml", &[])?.unwrapped())
             .await?;
-        let pods = two_ready_pods(space).await?;
+        let pods = space.ready_pods("app=app", 2).await?;
         let server = space.service("app", false).await?;
         let balancer = Balancer::start(space, vec![server]).await?;
         let client = Client::start(space).await?;
@@ -32,7 +30,7 @@ async fn every_request_is_answered() -> anyhow::Result<()> {
         was_asked_to_drain(&pods[0]).await?;
         pods[0].gone(LIMIT).await?;
         let gone = now();
-        let after = two_ready_pods(space).await?;
+        let after = space.ready_pods("app=app", 2).await?;
         load.answered_by(&after).await?;
         let requests = load.stop().await?;
         judge(&requests, pods[0].name(), deleted, gone)
@@ -65,24 +63,6 @@ fn judge(requests: &[Request], pod: &str, deleted: u64, gone: u64) -> anyhow::Re
         "nothing was in flight in the pod that was deleted"
     );
     Ok(())
-}
-
-/// The pods of the Deployment; one that is on its way out is none.
-async fn two_ready_pods(space: &Namespace) -> anyhow::Result<Vec<Pod>> {
-    until("two pods are ready", LIMIT, async || {
-        let mut ready = Vec::new();
-        for pod in space.pods("app=app").await? {
-            if pod.object().await?.metadata.deletion_timestamp.is_none() {
-                pod.ready_within(Duration::ZERO).await?;
-                ready.push(pod);
-            }
-        }
-        if ready.len() != 2 {
-            bail!("{} are", ready.len());
-        }
-        Ok(ready)
-    })
-    .await
 }
 
 /// By its preStop hook, before the app has ended.
