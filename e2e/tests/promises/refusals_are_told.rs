@@ -38,8 +38,10 @@ async fn a_namespace_that_enforces_baseline_is_named_with_what_to_do() -> anyhow
         space
             .apply(&Manifest::read("workload.yaml", &values)?)
             .await?;
-        space.ready_pods("app=deployment", 1).await?;
-        let told = event::about(space, "Deployment", "deployment", "InjectionRefused").await?;
+        let pod = space.ready_pods("app=deployment", 1).await?.remove(0);
+        let owners = pod.object().await?.metadata.owner_references;
+        let owner = owners.unwrap_or_default().remove(0);
+        let told = event::about(space, &owner.kind, &owner.name, "InjectionRefused").await?;
         names_the_fix(space, &told)?;
 
         let failed = PodCounts {
