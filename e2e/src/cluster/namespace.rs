@@ -1,7 +1,9 @@
 //! A namespace for each test, which goes when the test ends.
 
+mod create;
+mod services;
+
 use std::env;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::time::Duration;
 
@@ -9,16 +11,16 @@ use anyhow::{Context, bail};
 use futures_util::FutureExt;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, ServiceAccount};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, ObjectMeta, Patch,
-    PatchParams, PostParams, Request, TypeMeta, ValidationDirective,
+    PatchParams, PostParams, TypeMeta, ValidationDirective,
 };
-use kube::client::Body;
 use kube::{Client, Resource};
 use proxyunwrap_api::names::MANAGED;
-use serde_json::{Value, json};
+use serde_json::json;
 
+pub use self::create::Created;
 use super::wait::until;
 use super::{Manifest, Pod, report};
 
@@ -27,14 +29,6 @@ const MANAGER: &str = "proxyunwrap-e2e";
 
 /// Set to 1, it keeps the namespaces of tests that fail.
 const KEEP: &str = "PROXYUNWRAP_KEEP";
-
-/// What became of an object that was created.
-pub struct Created {
-    /// As the API server made it.
-    pub object: Value,
-    /// As they came over the wire: `299 - "sentence"`.
-    pub warnings: Vec<String>,
-}
 
 /// A test's own namespace.
 pub struct Namespace {
@@ -238,99 +232,6 @@ impl Namespace {
             .patch_scale(deployment, &PatchParams::default(), &scale)
             .await?;
         Ok(())
-    }
-
-    /// Creates an object as `kubectl create` does; the answer has what was made, and what the API
-    /// server warned of. With `dry_run` everything is checked and nothing is kept.
-    ///
-    /// # Errors
-    /// The API server refuses, or does not answer.
-    pub async fn create_object(&self, object: &Value, dry_run: bool) -> anyhow::Result<Created> {
-        let types: TypeMeta = serde_json::from_value(object.clone())?;
-        let url = DynamicObject::url_path(&resource(&types)?, Some(&self.name));
-        let how = PostParams {
-            dry_run,
-            field_manager: Some(MANAGER.to_owned()),
-        };
-        let mut request = Request::new(url).create(&how, serde_json::to_vec(object)?)?;
-        // kubectl's own choice: a field that is not known is an error.
-        *request.uri_mut() = format!("{}&fieldValidation=Strict", request.uri()).parse()?;
-        let answer = self.client.send(request.map(Body::from)).await?;
-        let warnings = answer.headers().get_all("warning").iter();
-        let warnings = warnings.filter_map(|value| value.to_str().ok().map(str::to_owned));
-        let warnings = warnings.collect();
-        let accepted = answer.status().is_success();
-        let answer: Value = serde_json::from_slice(&answer.into_body().collect_bytes().await?)?;
-        match accepted {
-            true => Ok(Created {
-                object: answer,
-                warnings,
-            }),
-            false => bail!("{}", answer["message"].as_str().unwrap_or_default()),
-        }
-    }
-
-    /// A Service's cluster address of a family, with its first port.
-    ///
-    /// # Errors
-    /// It has none: the clusters of these tests have both families.
-    pub async fn service(&self, name: &str, ipv6: bool) -> anyhow::Result<SocketAddr> {
-        self.service_port(name, None, ipv6).await
-    }
-
-    /// A Service's cluster address of a family, with a port by name, or its first one.
-    ///
-    /// # Errors
-    /// It has none: the clusters of these tests have both families.
-    pub async fn service_port(
-        &self,
-        name: &str,
-        port: Option<&str>,
-        ipv6: bool,
-    ) -> anyhow::Result<SocketAddr> {
-        let spec = self
-            .api::<Service>()
-            .get(name)
-            .await?
-            .spec
-            .unwrap_or_default();
-        let mut listed = spec.cluster_ips.into_iter().flatten();
-        let address = listed.find(|address| address.contains(':') == ipv6);
-        let address = address.with_context(|| {
-            let family = if ipv6 { "IPv6" } else { "IPv4" };
-            format!("the Service {name} has no {family} address; e2e needs a dual-stack cluster")
-        })?;
-        let mut listed = spec.ports.into_iter().flatten();
-        let found = listed.find(|one| port.is_none() || one.name.as_deref() == port);
-        let port = found
-            .with_context(|| {
-                format!(
-                    "the Service {name} has no port {}",
-                    port.unwrap_or_default()
-                )
-            })?
-            .port;
-        Ok((address.parse::<std::net::IpAddr>()?, u16::try_from(port)?).into())
-    }
-
-    /// The port of every node that leads to a Service's first port.
-    ///
-    /// # Errors
-    /// The Service has none.
-    pub async fn node_port(&self, name: &str) -> anyhow::Result<u16> {
-        let spec = self
-            .api::<Service>()
-            .get(name)
-            .await?
-            .spec
-            .unwrap_or_default();
-        let port = spec
-            .ports
-            .into_iter()
-            .flatten()
-            .find_map(|port| port.node_port);
-        let port = port.with_context(|| format!("the Service {name} has no node port"))?;
-        Ok(u16::try_from(port)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Promise: a changed list of trusted peers reaches running pods within ten seconds. Nothing is
 //! restarted, and a connection that is open meanwhile is not cut, even if its peer is trusted no more.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
@@ -35,7 +35,7 @@ async fn running_pods_follow_and_nothing_is_cut() -> anyhow::Result<()> {
         )
         .await?;
         let (front, other_front) = (one.front(server).await?, other.front(server).await?);
-        let (address, other_address) = (address(front), address(other_front));
+        let (address, other_address) = (front.ip(), other_front.ip());
         is_refused(&client, front, "nobody is trusted").await?;
 
         trust(space, &format!("[{address}]")).await?;
@@ -84,8 +84,4 @@ async fn is_refused(client: &Client, front: SocketAddr, what: &str) -> anyhow::R
         Err(_) => Ok(()),
     })
     .await
-}
-
-fn address(front: SocketAddr) -> IpAddr {
-    front.ip()
 }
