@@ -43,6 +43,3 @@ pub fn names(service: &str, namespace: &str) -> Vec<String> {
         format!("{service}.{namespace}"),
     ]
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -28,7 +28,7 @@ use crate::metrics::{Metrics, Watched};
 use crate::readiness::Readiness;
 use crate::settings::Settings;
 use crate::watch::Stores;
-use crate::webhook::{self, Webhook};
+use crate::webhook::{self, Limits, Webhook};
 use end::End;
 use start::Clients;
 
@@ -127,6 +127,7 @@ impl Shared {
             served: self.served.clone(),
             events: self.events.clone(),
             metrics: Arc::clone(&self.metrics),
+            limits: Limits::default(),
         })
     }
 
@@ -178,6 +179,7 @@ impl Shared {
                 lives: ours.certificate.clone(),
                 events: self.events.clone(),
                 metrics: Arc::clone(&self.metrics),
+                clock: Arc::new(SystemTime::now),
             };
             tasks.spawn(self.leading(move || certificate::keep(keeper.clone())));
         }

@@ -27,17 +27,40 @@ use crate::watch::Stores;
 /// Where the API server asks.
 pub const PATH: &str = "/mutate";
 
-/// Connections at once; newcomers wait. An API server opens one for each review that is under way.
-const CONNECTIONS: usize = 512;
+/// What a peer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once; newcomers wait. An API server opens one for each review under way.
+    pub connections: u32,
+    /// From the first byte to the end of TLS' handshake.
+    pub handshake: Duration,
+    /// From there to the first request's head.
+    pub first: Duration,
+    /// Between two requests. API servers give up an idle connection after 90 s: it is they who
+    /// close, so that no request meets a connection that is about to end.
+    pub idle: Duration,
+    /// From a request's head to its last byte.
+    pub body: Duration,
+    /// Bytes of a body. An API server takes requests up to 3 MiB, and wraps the pod a little.
+    pub longest: usize,
+    /// What is open may take so long to end once we stop.
+    pub last: Duration,
+}
 
-/// An API server takes requests up to 3 MiB, and wraps the pod a little.
-const LONGEST: usize = 4 * 1024 * 1024;
-
-/// From a request's head to its last byte.
-const BODY: Duration = Duration::from_secs(10);
-
-/// Open requests may take so long to end once we stop.
-const LAST: Duration = Duration::from_secs(10);
+impl Default for Limits {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            connections: 512,
+            handshake: seconds(5),
+            first: seconds(5),
+            idle: seconds(120),
+            body: seconds(10),
+            longest: 4 * 1024 * 1024,
+            last: seconds(10),
+        }
+    }
+}
 
 /// What answering needs.
 pub struct Webhook {
@@ -51,11 +74,13 @@ pub struct Webhook {
     pub events: Events,
     /// Counts.
     pub metrics: Arc<Metrics>,
+    /// What a peer may take.
+    pub limits: Limits,
 }
 
 /// Answers until `stop` turns true, and then until what is open has ended.
 pub async fn serve(listener: TcpListener, webhook: Arc<Webhook>, mut stop: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(webhook.limits.connections as usize));
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await;
@@ -81,8 +106,9 @@ pub async fn serve(listener: TcpListener, webhook: Arc<Webhook>, mut stop: watch
         }
     }
     drop(listener);
-    let all = u32::try_from(CONNECTIONS).expect("a small constant");
-    if timeout(LAST, places.acquire_many(all)).await.is_err() {
+    let limits = webhook.limits;
+    let all = places.acquire_many(limits.connections);
+    if timeout(limits.last, all).await.is_err() {
         tracing::warn!("requests cut at the end");
     }
 }
@@ -111,8 +137,8 @@ impl Webhook {
                 );
             }
         }
-        let body = Limited::new(request.into_body(), LONGEST).collect();
-        match timeout(BODY, body).await {
+        let body = Limited::new(request.into_body(), self.limits.longest).collect();
+        match timeout(self.limits.body, body).await {
             Ok(Ok(body)) => self.review(&body.to_bytes()),
             Ok(Err(error)) if error.is::<LengthLimitError>() => self.refuse(
                 StatusCode::PAYLOAD_TOO_LARGE,

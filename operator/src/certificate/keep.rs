@@ -44,6 +44,8 @@ pub struct Keeper {
     pub events: Events,
     /// Counts new certificates.
     pub metrics: Arc<Metrics>,
+    /// What time it is.
+    pub clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
 /// Since when the configuration names a bundle.
@@ -104,7 +106,7 @@ impl Keeper {
         let Seen::Present(secret) = secret else {
             return Ok(LOOK);
         };
-        let now = SystemTime::now();
+        let now = (self.clock)();
         let state = State::new(secret, &self.names);
         if let (Ok(_), Seen::Present(configuration)) = (&state, configuration) {
             let named = secret.data.as_ref().and_then(|data| data.get(key::BUNDLE));

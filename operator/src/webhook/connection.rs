@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -16,16 +15,6 @@ use tokio_rustls::server::TlsStream;
 
 use super::Webhook;
 use crate::metrics::Unanswered;
-
-/// From the first byte to the end of TLS' handshake.
-const HANDSHAKE: Duration = Duration::from_secs(5);
-
-/// From there to the first request's head.
-const FIRST: Duration = Duration::from_secs(5);
-
-/// Between two requests. API servers give up an idle connection after 90 s: it is they who close,
-/// so that no request meets a connection that is about to end.
-const IDLE: Duration = Duration::from_secs(120);
 
 /// Serves a connection until either side ends it, or `stop` turns true and no request is open.
 pub(super) async fn serve(stream: TcpStream, webhook: Arc<Webhook>, stop: watch::Receiver<bool>) {
@@ -41,7 +30,7 @@ pub(super) async fn serve(stream: TcpStream, webhook: Arc<Webhook>, stop: watch:
 async fn secure(stream: TcpStream, webhook: &Webhook) -> Result<TlsStream<TcpStream>, Unanswered> {
     let loaded = webhook.served.current().ok_or(Unanswered::Handshake)?;
     let acceptor = TlsAcceptor::from(Arc::clone(&loaded.config));
-    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+    match timeout(webhook.limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => Ok(stream),
         Ok(Err(error)) => {
             tracing::debug!(%error, "no handshake");
@@ -64,11 +53,14 @@ async fn requests(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
+        .header_read_timeout(webhook.limits.idle)
         .serve_connection(TokioIo::new(stream), service);
     pin!(connection);
     let silent = async {
-        if timeout(FIRST, asked.notified()).await.is_ok() {
+        if timeout(webhook.limits.first, asked.notified())
+            .await
+            .is_ok()
+        {
             std::future::pending::<()>().await;
         }
     };
