@@ -15,4 +15,5 @@ pub mod inject;
 pub mod policy;
 pub mod refusal;
 pub mod settings;
+pub mod webhook;
 pub mod world;
