@@ -90,8 +90,9 @@ pub struct InjectedPort {
 pub fn plan(pod: &Pod, policy: &Policy, settings: &Settings) -> Result<Injection, Refusal> {
     refuse::kind_of_pod(pod)?;
     refuse::strangers(pod)?;
+    refuse::meshes(pod)?;
     let ports = ports::injected(pod, policy)?;
-    refuse::meshes(pod, &ports)?;
+    refuse::linkerd(pod, &ports)?;
     config::fits(&ports, policy)?;
     let wanted = &policy.spec.dataplane;
     let set = &settings.dataplane;

@@ -19,6 +19,9 @@ const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
 /// Ports that Linkerd's proxy leaves alone.
 const LINKERD_SKIPS: &str = "config.linkerd.io/skip-inbound-ports";
 
+/// What Istio's webhook leaves behind.
+const ISTIO_STATUS: &str = "sidecar.istio.io/status";
+
 /// Whether a pod or a namespace is of Istio's ambient mode.
 const ISTIO_MODE: &str = "istio.io/dataplane-mode";
 
@@ -36,7 +39,7 @@ pub(super) fn kind_of_pod(pod: &Pod) -> Result<(), Refusal> {
         return Err(Refusal::new(
             Reason::StaticPod,
             "the kubelet made the pod from a file of its node, and takes nothing from the API; \
-             add the containers to that file",
+             make it a DaemonSet",
         ));
     }
     if spec.is_some_and(|spec| spec.host_network == Some(true)) {
@@ -85,36 +88,50 @@ pub(super) fn strangers(pod: &Pod) -> Result<(), Refusal> {
     }
 }
 
-/// Other meshes that are in the pod and take its connections before us.
+/// Other meshes that are in the pod and take its connections before us, whatever is said to them.
 ///
-/// What counts is the sidecar that is there: the webhooks of Istio and Linkerd are asked before ours,
-/// by their names. Packets have the sidecar's own port already when they meet a mesh's rules.
-pub(super) fn meshes(pod: &Pod, ports: &[InjectedPort]) -> Result<(), Refusal> {
-    if has(pod, "istio-proxy") || pod.annotations().contains_key("sidecar.istio.io/status") {
-        return Err(Refusal::new(
-            Reason::OtherMeshCapturesPort,
-            "istio's sidecar takes every inbound connection, and ports 15001 and 15090 that the \
-             sidecar needs; label the pod sidecar.istio.io/inject: \"false\"",
-        ));
+/// What counts is the sidecar that is there: the webhooks of Istio, Kuma and Linkerd are asked before
+/// ours, by their names.
+pub(super) fn meshes(pod: &Pod) -> Result<(), Refusal> {
+    let is_istio = has(pod, "istio-proxy") || pod.annotations().contains_key(ISTIO_STATUS);
+    let (mesh, also, way_out) = match (is_istio, has(pod, "kuma-sidecar")) {
+        (true, _) => (
+            "istio",
+            "ports 15001 and 15090",
+            "sidecar.istio.io/inject: \"false\"",
+        ),
+        (_, true) => ("kuma", "port 15001", "kuma.io/sidecar-injection: disabled"),
+        _ if is_ambient(pod.labels()) => return Err(ambient("pod")),
+        _ => return Ok(()),
+    };
+    Err(Refusal::new(
+        Reason::OtherMeshCapturesPort,
+        format!(
+            "{mesh}'s sidecar takes every inbound connection, and {also} that ProxyUnwrap needs; \
+             label the pod {way_out}"
+        ),
+    ))
+}
+
+/// Linkerd's proxy can be told to leave ports alone. They are the sidecar's: packets have its port
+/// already when they meet a mesh's rules.
+pub(super) fn linkerd(pod: &Pod, ports: &[InjectedPort]) -> Result<(), Refusal> {
+    let skipped = pod.annotations().get(LINKERD_SKIPS).map(String::as_str);
+    let captured = |port: &&InjectedPort| !covers(skipped.unwrap_or_default(), port.listen);
+    let captured = ports.iter().filter(captured);
+    let captured: Vec<String> = captured.map(|port| port.listen.to_string()).collect();
+    if captured.is_empty() || !has(pod, "linkerd-proxy") {
+        return Ok(());
     }
-    if pod
-        .labels()
-        .get(ISTIO_MODE)
-        .is_some_and(|mode| mode == "ambient")
-    {
-        return Err(ambient("pod"));
-    }
-    if has(pod, "kuma-sidecar") {
-        return Err(Refusal::new(
-            Reason::OtherMeshCapturesPort,
-            "kuma's sidecar takes every inbound connection, and port 15001 that the sidecar needs; \
-             label the pod kuma.io/sidecar-injection: disabled",
-        ));
-    }
-    match has(pod, "linkerd-proxy") {
-        true => linkerd(pod, ports),
-        false => Ok(()),
-    }
+    let all = skipped.map(str::to_owned).into_iter().chain(captured);
+    let all = all.collect::<Vec<_>>().join(",");
+    Err(Refusal::new(
+        Reason::OtherMeshCapturesPort,
+        format!(
+            "linkerd's proxy takes the connections that are steered to the sidecar; annotate the \
+             pod {LINKERD_SKIPS}: {all:?}"
+        ),
+    ))
 }
 
 /// Whether a namespace admits what is injected: its Pod Security level, and meshes without sidecars.
@@ -137,8 +154,8 @@ pub fn namespace_allows(
             Reason::PodSecurityLevel,
             format!(
                 "namespace {namespace} enforces the Pod Security level {level}, which refuses the \
-                 NET_ADMIN of {INIT_CONTAINER}; label the namespace {ENFORCED}=privileged, or run \
-                 the pod in another"
+                 NET_ADMIN of {INIT_CONTAINER}; kubectl label namespace {namespace} \
+                 {ENFORCED}=privileged --overwrite, or run the pod in another"
             ),
         ));
     }
@@ -180,34 +197,16 @@ fn has(pod: &Pod, name: &str) -> bool {
         .any(|one| one.name == name)
 }
 
+fn is_ambient(labels: &BTreeMap<String, String>) -> bool {
+    labels.get(ISTIO_MODE).is_some_and(|mode| mode == "ambient")
+}
+
 fn ambient(whose: &str) -> Refusal {
     let message = format!(
         "the {whose}'s label {ISTIO_MODE}: ambient lets istio's ztunnel take every inbound \
          connection; label the pod {ISTIO_MODE}: none"
     );
     Refusal::new(Reason::OtherMeshCapturesPort, message)
-}
-
-fn linkerd(pod: &Pod, ports: &[InjectedPort]) -> Result<(), Refusal> {
-    let skipped = pod.annotations().get(LINKERD_SKIPS).map(String::as_str);
-    let missing = |port: &&InjectedPort| !covers(skipped.unwrap_or_default(), port.listen);
-    let missing: Vec<String> = ports
-        .iter()
-        .filter(missing)
-        .map(|port| port.listen.to_string())
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let wanted = skipped.map(str::to_owned).into_iter().chain(missing);
-    let wanted = wanted.collect::<Vec<_>>().join(",");
-    Err(Refusal::new(
-        Reason::OtherMeshCapturesPort,
-        format!(
-            "linkerd's proxy takes the connections that are steered to the sidecar; annotate the \
-             pod {LINKERD_SKIPS}: {wanted:?}"
-        ),
-    ))
 }
 
 /// Whether a list such as `25,4000-4100` holds a port.
