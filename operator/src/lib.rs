@@ -11,6 +11,7 @@
 //!
 //! 2 and 3 are pure: no client, clock or environment.
 
+pub mod controller;
 pub mod events;
 pub mod inject;
 pub mod metrics;

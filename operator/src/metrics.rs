@@ -66,8 +66,26 @@ impl Metrics {
         let _ = result;
     }
 
+    /// From a change to the last pod of a namespace with its new configuration.
+    pub fn config_pushed(&self, took: Duration) {
+        let _ = took;
+    }
+
     /// A workload's restart.
     pub fn restarted(&self, result: Restart) {
         let _ = result;
+    }
+}
+
+impl Step {
+    /// Value of the label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Configure => "configure",
+            Self::Label => "label",
+            Self::Restart => "restart",
+            Self::Status => "status",
+        }
     }
 }
