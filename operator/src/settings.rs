@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ResourceRequirements;
+use proxyunwrap_api::quantity;
 use proxyunwrap_api::spec::PullPolicy;
 use proxyunwrap_api::values::{Network, Span};
 use serde::Deserialize;
@@ -35,10 +36,10 @@ pub struct Dataplane {
     #[serde(default)]
     pub image_pull_policy: Option<PullPolicy>,
     /// Requests and limits of the sidecar.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "quantity::resources")]
     pub resources: Option<ResourceRequirements>,
     /// Requests and limits of the init container.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "quantity::resources")]
     pub init_resources: Option<ResourceRequirements>,
 }
 

@@ -12,6 +12,7 @@ mod crd;
 pub mod names;
 pub mod peers;
 pub mod ports;
+pub mod quantity;
 pub mod spec;
 pub mod status;
 pub mod target;

@@ -40,6 +40,19 @@ pub struct TrustedPeer {
     pub header: HeaderPolicy,
 }
 
+impl TrustedPeer {
+    /// The cluster's list, as everywhere where nothing is said.
+    pub fn defaults() -> Self {
+        Self {
+            cidrs: None,
+            pods: None,
+            nodes: None,
+            defaults: Some(true),
+            header: HeaderPolicy::Require,
+        }
+    }
+}
+
 /// How a peer's connection begins.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

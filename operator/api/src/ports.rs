@@ -23,7 +23,7 @@ use crate::values::{Network, Span};
 pub struct Port {
     /// Name of a container's port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$"))]
+    #[schemars(length(max = 15), regex(pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"))]
     pub name: Option<String>,
     /// Number of the port that peers dial; it need not be declared by a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct Port {
     pub app: Option<App>,
     /// Who may speak for clients at this port, instead of the resource's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 16))]
     pub trusted_peers: Option<Vec<TrustedPeer>>,
     /// What a header must be like, where it differs from the resource's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,10 @@
     unreachable_pub,
     reason = "kube's KubeSchema makes such a type inside a function"
 )]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "the printed columns share some"
+)]
 
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -13,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::peers::TrustedPeer;
 use crate::ports::{Claims, Header, Port, Timeouts};
+use crate::quantity;
 use crate::status::ProxyUnwrapStatus;
 use crate::target::TargetRef;
 use crate::values::Span;
@@ -227,7 +232,7 @@ pub struct Drain {
 }
 
 /// The sidecar itself. A change here makes pods outdated: it needs new pods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dataplane {
     /// Image of init container and sidecar, instead of the operator's.
@@ -238,7 +243,12 @@ pub struct Dataplane {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_pull_policy: Option<PullPolicy>,
     /// Requests and limits of the sidecar, instead of the operator's. A pod that is Guaranteed stays so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "quantity::resources",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(schema_with = "quantity::schema")]
     pub resources: Option<ResourceRequirements>,
     /// Messages on standard error.
     #[serde(default)]
@@ -247,6 +257,14 @@ pub struct Dataplane {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 256))]
     pub workers: Option<u16>,
+    /// Whether the sidecar answers, for the app, probes and lifecycle hooks that aim at an unwrapped
+    /// port. The kubelet sends no header.
+    #[serde(default = "yes")]
+    pub rewrite_probes: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// When to pull an image.
@@ -314,6 +332,19 @@ pub enum RolloutStrategy {
     Never,
     /// Their Deployments, StatefulSets and DaemonSets are restarted, one after the other.
     RestartOutdated,
+}
+
+impl Default for Dataplane {
+    fn default() -> Self {
+        Self {
+            image: None,
+            image_pull_policy: None,
+            resources: None,
+            log_level: LogLevel::default(),
+            workers: None,
+            rewrite_probes: true,
+        }
+    }
 }
 
 impl Default for Drain {
