@@ -19,4 +19,5 @@ pub mod policy;
 pub mod refusal;
 pub mod settings;
 pub mod watch;
+pub mod webhook;
 pub mod world;

@@ -1,0 +1,3 @@
+//! The webhook.
+
+pub mod review;
