@@ -14,9 +14,8 @@ const FIRST: &str = "which comes first (the oldest does, then by name)";
 pub(super) fn conflict(twin: Option<&str>, tally: &Tally<'_>) -> Option<String> {
     let fix = "make their selectors or targets exclusive, or delete one of them";
     let lost = tally.lost.iter();
-    let lost = lost.map(|(winner, count)| {
-        format!("{} to ProxyUnwrap {winner}, {FIRST}", belong(*count))
-    });
+    let lost =
+        lost.map(|(winner, count)| format!("{} to ProxyUnwrap {winner}, {FIRST}", belong(*count)));
     match (tally.lost.is_empty(), twin) {
         (false, _) => Some(format!("{}; {fix}", some(lost))),
         (true, Some(twin)) => Some(format!(
@@ -81,7 +80,9 @@ fn outdated(tally: &Tally<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     if renewed > 0 {
         let count = are(renewed);
-        parts.push(format!("{count} outdated: the sidecar is of an earlier state"));
+        parts.push(format!(
+            "{count} outdated: the sidecar is of an earlier state"
+        ));
     }
     for (reason, (count, first)) in &tally.kept {
         parts.push(format!(
@@ -92,7 +93,9 @@ fn outdated(tally: &Tally<'_>) -> Vec<String> {
     }
     if tally.leftover > 0 {
         let count = are(tally.leftover);
-        parts.push(format!("{count} no longer meant and keeps its sidecar until made anew"));
+        parts.push(format!(
+            "{count} no longer meant and keeps its sidecar until made anew"
+        ));
     }
     parts
 }
@@ -113,7 +116,9 @@ fn renewal(namespace: &str, tally: &Tally<'_>) -> Vec<String> {
     }
     if !pods.is_empty() {
         let (shown, rest) = shown(&pods, ", ");
-        fixes.push(format!("no workload makes anew pod {shown}{rest}: delete it and make it anew"));
+        fixes.push(format!(
+            "no workload makes anew pod {shown}{rest}: delete it and make it anew"
+        ));
     }
     fixes
 }
