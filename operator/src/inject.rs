@@ -72,7 +72,7 @@ pub struct Injection {
 }
 
 /// An unwrapped port of a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InjectedPort {
     /// Its name in the configuration: the name that the policy gives, else the number.
     pub name: String,

@@ -134,6 +134,11 @@ impl Metrics {
         self.pod_patches.with_label_values(&[result.name()]).inc();
     }
 
+    /// From a change to the last pod of a namespace with its new configuration.
+    pub fn config_pushed(&self, took: Duration) {
+        let _ = took;
+    }
+
     /// A workload's restart.
     pub fn restarted(&self, result: Restart) {
         self.restarts.with_label_values(&[result.name()]).inc();
@@ -218,5 +223,18 @@ mod tests {
             .find_map(|line| line.strip_prefix("proxyunwrap_operator_certificate_expiry_seconds "));
         let left: f64 = line.unwrap().parse().unwrap();
         assert!((60.0..=90.0).contains(&left), "{left}");
+    }
+}
+
+impl Step {
+    /// Value of the label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Configure => "configure",
+            Self::Label => "label",
+            Self::Restart => "restart",
+            Self::Status => "status",
+        }
     }
 }
