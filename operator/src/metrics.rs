@@ -225,16 +225,3 @@ mod tests {
         assert!((60.0..=90.0).contains(&left), "{left}");
     }
 }
-
-impl Step {
-    /// Value of the label.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Configure => "configure",
-            Self::Label => "label",
-            Self::Restart => "restart",
-            Self::Status => "status",
-        }
-    }
-}
