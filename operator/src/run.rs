@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use crate::admin::{self, Shown};
 use crate::args::Run;
 use crate::certificate::{self, Keeper, Seen, Served};
+use crate::controller::{self, Context};
 use crate::events::{self, Events};
 use crate::leader::{self, Election};
 use crate::metrics::{Metrics, Watched};
@@ -103,6 +104,8 @@ pub async fn run(args: &Run, settings: Settings) -> Result<(), Error> {
     let watching = shared.stores.clone();
     tasks.spawn(watching.keep(shared.clients.watch.clone(), Arc::clone(&shared.metrics)));
     shared.keep_certificate(args, &mut tasks);
+    let context = shared.controller();
+    tasks.spawn(shared.leading(move || controller::run(context.clone())));
     let election = tokio::spawn(shared.election(args));
     let (stop, stopped) = watch::channel(false);
     let serving = tokio::spawn(webhook::serve(webhook, shared.webhook(), stopped));
@@ -129,6 +132,16 @@ impl Shared {
             metrics: Arc::clone(&self.metrics),
             limits: Limits::default(),
         })
+    }
+
+    fn controller(&self) -> Context {
+        Context {
+            client: self.clients.write.clone(),
+            stores: self.stores.clone(),
+            settings: Arc::clone(&self.settings),
+            metrics: Arc::clone(&self.metrics),
+            events: self.events.clone(),
+        }
     }
 
     fn election(&self, args: &Run) -> impl Future<Output = ()> + Send + 'static {
