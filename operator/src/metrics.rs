@@ -78,9 +78,12 @@ impl Metrics {
         self.certificates.with_label_values(&[what.name()]).inc();
     }
 
-    /// Whether this replica leads.
+    /// Whether this replica leads. Who does not has nothing to say about pods.
     pub fn set_leader(&self, leads: bool) {
         self.leader.set(i64::from(leads));
+        if !leads {
+            self.set_pods(PodCounts::default());
+        }
     }
 
     /// Whether this replica is ready.
@@ -132,6 +135,11 @@ impl Metrics {
     /// A pod's configuration.
     pub fn pod_patched(&self, result: PodPatch) {
         self.pod_patches.with_label_values(&[result.name()]).inc();
+    }
+
+    /// From a change to the last pod of a namespace with its new configuration.
+    pub fn config_pushed(&self, took: Duration) {
+        let _ = took;
     }
 
     /// A workload's restart.

@@ -39,7 +39,7 @@ build() {
 programs_key() {
   (
     cd "$FOLDER"
-    { find go.mod go.sum metrics-server programs lib/build.sh -type f | LC_ALL=C sort | xargs sha256sum; go version; } |
+    { find go.mod go.sum metrics-server programs lib/build.sh lib/fake.sh -type f | LC_ALL=C sort | xargs sha256sum; go version; } |
       sha256sum | cut -c 1-16
   )
 }
@@ -136,16 +136,9 @@ build_metrics_server() {
   build_program metrics-server $METRICS/cmd/metrics-server -X k8s.io/client-go/pkg/version.gitVersion="$(version $METRICS)"
 }
 
-# What kwok makes of nodes and pods is said by files of its module: Ready at once, gone at once.
 build_kwok() {
-  local stages stage
   build_program kwok $KWOK/cmd/kwok
-  stages=$(go list -m -f '{{.Dir}}' $KWOK)/kustomize/stage
-  for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease \
-    pod/fast/pod-{ready,complete,delete}; do
-    echo ---
-    cat "$stages/$stage.yaml"
-  done >"$NEW/kwok-stages.yaml"
+  kwok_stages >"$NEW/kwok-stages.yaml"
 }
 
 # pause is every pod's sandbox. busybox is for `check` alone, with a webhook in it.
@@ -187,9 +180,10 @@ link_applets() {
   done
 }
 
-# 300 MB each: one that no branch has used for a month goes.
+# 500 MB each: one that no branch has used for a month goes, and what a build that failed left.
 remove_old_builds() {
   local old
+  rm -rf "$CACHE"/*.new
   for old in "$CACHE"/*/complete; do
     if [[ -n $(find "$old" -mtime +30) ]]; then
       rm -rf "${old%/complete}"

@@ -51,13 +51,13 @@ check_access() {
 check_fake_nodes() {
   local had_fakes
   had_fakes=$(inside kubectl get nodes --selector="$FAKE_LABEL=$FAKE" --output=name)
-  [[ -n $had_fakes ]] || kwok start 2 >/dev/null
+  [[ -n $had_fakes ]] || fakes start 2 >/dev/null
   kubectl_check rollout status deployment/fake --timeout="${PATIENCE}s" >/dev/null ||
     { kubectl_check get pods >&2; fail "pods on fake nodes did not get ready: see above"; }
   expect "20 pods on fake nodes, each with a sidecar and two addresses" '^(fake-[0-9]+ 10\.245\.[0-9.]+ fd00:10:245:[0-9a-f:]+ true ?){20}$' \
     kubectl_check get pods --selector=app=fake --output=jsonpath='{range .items[*]}{.spec.nodeName} {.status.podIPs[*].ip} {.status.initContainerStatuses[1].ready}{"\n"}{end}'
   kubectl_check delete deployment fake --timeout="${PATIENCE}s" >/dev/null
-  [[ -n $had_fakes ]] || kwok stop >/dev/null
+  [[ -n $had_fakes ]] || fakes stop >/dev/null
 }
 
 check_restart() {

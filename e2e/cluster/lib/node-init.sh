@@ -6,6 +6,8 @@ trap 'echo "ended at: $BASH_COMMAND"' ERR
 FOLDER=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=settings.sh
 source "$FOLDER/settings.sh"
+# shellcheck source-path=SCRIPTDIR source=fake.sh
+source "$FOLDER/fake.sh" # its label
 # shellcheck source-path=SCRIPTDIR source=daemons.sh
 source "$FOLDER/daemons.sh"
 # shellcheck source-path=SCRIPTDIR source=supervise.sh

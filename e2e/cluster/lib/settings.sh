@@ -13,10 +13,7 @@ API4=10.96.0.1 # the first address of SERVICES4, as Kubernetes chooses it
 DNS4=10.96.0.10 DNS6=fd00:10:96::a
 
 METRICS_PORT=4443 # metrics-server's, on NODE4
-
-# Nodes without a kubelet, and their pods' addresses, which lead nowhere: 10.99.1.N and 10.245.N.0/24.
-FAKE_NAME=fake FAKE_LABEL=type FAKE=kwok
-FAKE_MOST=250 # nodes, and pods on each of them
+KWOK_LOG=$STATE/log/kwok.log
 
 NOWHERE=nowhere0 # the node's way out
 BRIDGE=podbridge0 # what pods are on

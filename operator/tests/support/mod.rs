@@ -1,7 +1,14 @@
-//! Shared by the operator's integration tests; each uses a part.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+//! What the operator's tests share: the folders of `cases/`, and a small API server in memory.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::panic, reason = "a panic is how a test fails")]
+#![allow(
+    unreachable_pub,
+    reason = "nothing here is a library; `pub` marks what a module is for"
+)]
 
 pub mod api;
+pub mod case;
 pub mod certificates;
+pub mod future;
 pub mod https;
 pub mod wait;

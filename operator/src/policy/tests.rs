@@ -1,0 +1,7 @@
+mod fixture;
+mod governs;
+mod overlays;
+mod peers;
+mod perf;
+mod ports;
+mod status;
