@@ -1,4 +1,5 @@
 //! Promise: the admin port says whether a replica is ready, and why not.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Promise: one replica writes at a time, and a Lease that is given back is taken up soon.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 

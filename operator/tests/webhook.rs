@@ -1,4 +1,5 @@
 //! Promise: who asks in time gets an answer, whatever others do and whatever certificate is served.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 
