@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the Debian packages that the namespace tests and the local demo run.
+# Installs the Debian packages that the namespace tests, the chart's check and the demos run.
 # It changes nothing when they are here already, and installing starts no service.
 set -euo pipefail
 
@@ -9,9 +9,11 @@ PACKAGES=(
   haproxy                                   # balancer
   nginx-light libnginx-mod-stream           # balancer and app
   openssh-server postfix redis-server       # apps
+  python3-grpcio                            # an app that speaks gRPC
+  jq prometheus                             # the chart's alerts and dashboard
 )
 # What these packages would start at the next boot.
-SERVICES=(haproxy nginx postfix redis-server ssh)
+SERVICES=(haproxy nginx postfix prometheus redis-server ssh)
 
 POLICY=/usr/sbin/policy-rc.d
 

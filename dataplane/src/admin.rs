@@ -1,37 +1,38 @@
-//! `/livez /readyz /metrics` for everybody; `/config /connections /drain` for loopback.
+//! `/livez /readyz /metrics /app-probe/` for everybody; `/config /connections /drain` for loopback.
 //!
-//! The latter show clients' addresses or end the service, so they answer this pod only: from
+//! The latter three show clients' addresses or end the service, so they answer this pod only: from
 //! elsewhere `kubectl port-forward` leads to loopback.
 
-use std::convert::Infallible;
+mod guests;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 use crate::counters::Counters;
 use crate::engine::{Lister, Open};
 use crate::health::Health;
 use crate::metrics::{self, Process};
+use crate::probes::{Asked, Probes};
+use guests::Guests;
 
 /// A scraper sends its request at once.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Requests at once; more of them wait.
-const CONNECTIONS: usize = 32;
-
 /// Open connections in an answer, unless `?top=N` asks otherwise.
 const TOP: usize = 100;
+
+/// What stands before a probe's name in its path.
+const APP_PROBE: &str = "/app-probe/";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -45,6 +46,8 @@ pub struct Shown {
     pub counters: Vec<Arc<Counters>>,
     /// Lists open connections.
     pub lister: Lister,
+    /// kubelet's probes.
+    pub probes: Arc<Probes>,
     /// The rest of the metrics.
     pub process: Mutex<Process>,
     /// The answer of `/config`.
@@ -66,18 +69,12 @@ pub fn listen(addresses: &[SocketAddr]) -> io::Result<Vec<std::net::TcpListener>
 
 /// Answers requests for as long as the process runs.
 pub async fn serve(listener: TcpListener, shown: Arc<Shown>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let guests = Arc::new(Guests::default());
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
             Ok((stream, from)) => {
-                let shown = Arc::clone(&shown);
-                tokio::spawn(async move {
-                    answer_all(stream, from.ip().to_canonical(), shown).await;
-                    drop(place);
-                });
+                let from = from.ip().to_canonical();
+                guests.receive(from, answer_all(stream, from, Arc::clone(&shown)));
             }
             // Out of descriptors, most likely: a moment later there may be one.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
@@ -86,9 +83,12 @@ pub async fn serve(listener: TcpListener, shown: Arc<Shown>) {
 }
 
 async fn answer_all(stream: TcpStream, from: IpAddr, shown: Arc<Shown>) {
+    let Ok(to) = stream.local_addr() else {
+        return;
+    };
     let service = service_fn(move |request| {
         let shown = Arc::clone(&shown);
-        async move { Ok::<_, Infallible>(answer(&request, from, &shown).await) }
+        async move { answer(&request, from, to.ip(), &shown).await }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -102,16 +102,18 @@ async fn answer_all(stream: TcpStream, from: IpAddr, shown: Arc<Shown>) {
 async fn answer(
     request: &Request<Incoming>,
     from: IpAddr,
+    to: IpAddr,
     shown: &Arc<Shown>,
-) -> Response<Full<Bytes>> {
+) -> Result<Response<String>, Unanswered> {
     let path = request.uri().path();
     if matches!(path, "/config" | "/connections" | "/drain") && !from.is_loopback() {
-        return text(
-            StatusCode::FORBIDDEN,
-            format!("{path} answers loopback only\n"),
-        );
+        let body = format!("{path} answers loopback only\n");
+        return Ok(text(StatusCode::FORBIDDEN, body));
     }
-    match (request.method(), path) {
+    if let (&Method::GET, Some(name)) = (request.method(), path.strip_prefix(APP_PROBE)) {
+        return app_probe(request, name, to, &shown.probes).await;
+    }
+    Ok(match (request.method(), path) {
         (&Method::GET, "/livez") => text(StatusCode::OK, "ok\n".to_owned()),
         (&Method::GET, "/readyz") => readiness(&shown.health),
         (&Method::GET, "/metrics") => metrics(shown),
@@ -129,18 +131,54 @@ async fn answer(
             StatusCode::METHOD_NOT_ALLOWED,
             format!("{path} is for GET\n"),
         ),
+        (_, path) if path.starts_with(APP_PROBE) => text(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("{APP_PROBE} is for GET\n"),
+        ),
         (_, "/drain") => text(
             StatusCode::METHOD_NOT_ALLOWED,
             "/drain is for POST\n".to_owned(),
         ),
         _ => text(
             StatusCode::NOT_FOUND,
-            "try /livez /readyz /metrics /config /connections /drain\n".to_owned(),
+            format!(
+                "try /livez /readyz /metrics {APP_PROBE}CONTAINER/KIND /config /connections /drain\n"
+            ),
         ),
+    })
+}
+
+async fn app_probe(
+    request: &Request<Incoming>,
+    name: &str,
+    to: IpAddr,
+    probes: &Arc<Probes>,
+) -> Result<Response<String>, Unanswered> {
+    let unknown = || {
+        let body = format!(
+            "no probe {name:?} is known; these are: {}\n",
+            probes.known()
+        );
+        Ok(text(StatusCode::NOT_FOUND, body))
+    };
+    let Ok(key) = name.parse() else {
+        return unknown();
+    };
+    let agent = request.headers().get(USER_AGENT);
+    let agent = agent.and_then(|agent| agent.to_str().ok());
+    match probes.ask(&key, Asked::new(to, agent)).await {
+        None => unknown(),
+        Some(verdict) if verdict.is_lost_hook(key.kind) => Err(Unanswered),
+        Some(verdict) => Ok(text(verdict.status, verdict.body.clone())),
     }
 }
 
-fn readiness(health: &Health) -> Response<Full<Bytes>> {
+/// The app never had this hook. kubelet takes whatever is answered for done, so nothing is.
+#[derive(Debug, thiserror::Error)]
+#[error("the hook did not reach the app")]
+struct Unanswered;
+
+fn readiness(health: &Health) -> Response<String> {
     let problems = health.problems();
     match problems.is_empty() {
         true => text(StatusCode::OK, "ok\n".to_owned()),
@@ -151,19 +189,25 @@ fn readiness(health: &Health) -> Response<Full<Bytes>> {
     }
 }
 
-fn metrics(shown: &Shown) -> Response<Full<Bytes>> {
+fn metrics(shown: &Shown) -> Response<String> {
     let process = shown
         .process
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
     let ready = shown.health.problems().is_empty();
-    let body = metrics::text(&shown.counters, &Process { ready, ..process });
+    let probes = shown.probes.counts();
+    let process = Process {
+        ready,
+        probes,
+        ..process
+    };
+    let body = metrics::text(&shown.counters, &process);
     respond(StatusCode::OK, METRICS, body)
 }
 
 /// The oldest connections first: those are what one looks for.
-async fn connections(request: &Request<Incoming>, shown: &Arc<Shown>) -> Response<Full<Bytes>> {
+async fn connections(request: &Request<Incoming>, shown: &Arc<Shown>) -> Response<String> {
     let top = match top(request.uri().query()) {
         Ok(top) => top,
         Err(message) => return text(StatusCode::BAD_REQUEST, message),
@@ -195,12 +239,12 @@ impl Shown {
     }
 }
 
-fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+fn text(status: StatusCode, body: String) -> Response<String> {
     respond(status, TEXT, body)
 }
 
-fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<String> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response
         .headers_mut()

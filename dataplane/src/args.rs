@@ -40,7 +40,10 @@ pub struct Serve {
     /// Configuration file; read again on SIGHUP and when it changes
     #[arg(long, env = "PROXYUNWRAP_CONFIG", conflicts_with_all = ["allowed_subnets", "listen", "ipv4", "ipv6"])]
     pub config: Option<PathBuf>,
-    /// Check the configuration, print what is wrong with it, and end
+    /// kubelet's probes to answer on the admin port, as the operator writes them: a JSON object
+    #[arg(long, env = "PROXYUNWRAP_PROBES", value_name = "JSON")]
+    pub probes: Option<String>,
+    /// Check the configuration and the probes, print what is wrong with it, and end
     #[arg(long)]
     pub check: bool,
     /// File with a network a line whose headers are believed (go-mmproxy)

@@ -6,7 +6,8 @@
 //! header, judges the claim, dials as the client and relays, without doing any I/O itself;
 //! [`counters`] and the [`access_log`] record how it ended. Beside the journey stand the
 //! configuration ([`args`], [`config`], [`limits`]), the process ([`serve`], [`drain`], [`privileges`],
-//! [`health`], [`metrics`], [`admin`]) and the preparation of the namespace ([`routes`]).
+//! [`health`], [`metrics`], [`admin`]), kubelet's [`probes`] and the preparation of the namespace
+//! ([`routes`]).
 //!
 //! It never talks to the Kubernetes API, and needs no capability to serve.
 
@@ -23,6 +24,7 @@ pub mod health;
 pub mod limits;
 pub mod metrics;
 pub mod privileges;
+pub mod probes;
 pub mod routes;
 pub mod serve;
 pub mod sys;

@@ -16,11 +16,14 @@ use crate::connection::claim::Refusal;
 use crate::connection::ladder::Step;
 use crate::connection::outcome::{DialError, HeaderError, Outcome};
 use crate::counters::{CONNECT_BUCKETS, Cell, Counters, Pause, VERSIONS};
+use crate::probes::{self, ProbeResult, spec::Kind};
 use family::{counter, family, gauge, seconds};
 
 /// What `/metrics` shows beside the counters.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
+    /// Checks of the app for kubelet.
+    pub probes: probes::Counts,
     /// Whether the last self-test passed.
     pub ready: bool,
     /// Configurations taken over since start, the first included.
@@ -36,6 +39,7 @@ pub struct Process {
 /// The text of `/metrics`, Prometheus' format 0.0.4.
 pub fn text(workers: &[Arc<Counters>], process: &Process) -> String {
     let mut families = connection_families(workers);
+    families.push(app_probes(&process.probes));
     families.extend(process::families(process));
     let mut text = Vec::new();
     // Encoding fails only when writing does, or for a family without a metric; neither occurs.
@@ -164,6 +168,23 @@ fn connections(workers: &[Arc<Counters>]) -> Vec<Metric> {
     .collect()
 }
 
+fn app_probes(counts: &probes::Counts) -> MetricFamily {
+    let rows = Kind::ALL.into_iter().zip(counts);
+    let metrics = rows.flat_map(|(kind, row)| {
+        let cells = ProbeResult::ALL.into_iter().zip(row);
+        cells.map(move |(result, count)| {
+            let labels = [("kind", kind.label()), ("result", result.label())];
+            counter(&labels, *count)
+        })
+    });
+    family(
+        "app_probes_total",
+        "Checks of the app that kubelet's probes and hooks asked for.",
+        MetricType::COUNTER,
+        metrics.collect(),
+    )
+}
+
 fn connect_seconds(workers: &[Arc<Counters>]) -> Metric {
     let in_bucket = |index: usize| -> u64 {
         workers
@@ -194,11 +215,17 @@ mod tests {
 
     use super::*;
 
-    const PAGE: &str = include_str!("../../docs/metrics.md");
+    const FILE: &str = include_str!("../../docs/metrics.md");
+
+    /// Our part of the page: the operator's follows.
+    fn page() -> &'static str {
+        let end = FILE.find("\n# The operator's metrics\n");
+        &FILE[..end.unwrap()]
+    }
 
     /// Words in back quotes at the beginning of the page's table rows, or anywhere.
     fn documented() -> BTreeSet<&'static str> {
-        PAGE.split('`').skip(1).step_by(2).collect()
+        page().split('`').skip(1).step_by(2).collect()
     }
 
     #[test]
@@ -206,7 +233,7 @@ mod tests {
         let text = text(&[Arc::new(Counters::default())], &Process::default());
         let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let ours: BTreeSet<_> = types.map(|line| line.replacen(' ', "` | ", 1)).collect();
-        let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `p"));
+        let rows = page().lines().filter_map(|line| line.strip_prefix("| `p"));
         let theirs: BTreeSet<_> = rows
             .filter_map(|row| row.split(" |").next().zip(row.split(" | ").nth(1)))
             .map(|(name, kind)| format!("p{name} | {kind}"))
@@ -221,7 +248,9 @@ mod tests {
         let reasons = HeaderError::all().map(HeaderError::reason);
         let reasons = reasons.chain(Refusal::ALL.map(Refusal::reason));
         let reasons = reasons.chain(DialError::ALL.map(DialError::reason));
-        for word in reasons.chain(Outcome::LABELS) {
+        let probes = Kind::ALL.map(Kind::label).into_iter();
+        let probes = probes.chain(ProbeResult::ALL.map(ProbeResult::label));
+        for word in reasons.chain(Outcome::LABELS).chain(probes) {
             assert!(documented.contains(word), "{word} is in docs/metrics.md");
         }
     }

@@ -25,6 +25,7 @@ use crate::health::{self, Health};
 use crate::limits::{self, Machine};
 use crate::metrics::Process;
 use crate::privileges;
+use crate::probes::{Probes, spec};
 use crate::routes::SourceMode;
 use service::Service;
 pub use source::Source;
@@ -35,6 +36,14 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Source(#[from] source::Error),
+    /// kubelet's probes.
+    #[error(transparent)]
+    Probes(#[from] spec::Error),
+    /// Probes that nobody could ask for.
+    #[error(
+        "--probes: there is no admin port to answer on; leave `admin.listen` out, or give --admin with go-mmproxy's flags"
+    )]
+    NoAdmin,
     /// Listeners or workers.
     #[error(transparent)]
     Engine(#[from] engine::Error),
@@ -64,8 +73,14 @@ struct Fixed {
 pub fn run(args: &Serve) -> Result<(), Error> {
     let mut source = Source::new(args)?;
     let config = source.load()?;
+    let probes = probes(args, &config)?;
     if args.check {
-        tracing::info!(ports = config.ports.len(), "the configuration is good");
+        let probes = probes.len();
+        tracing::info!(
+            ports = config.ports.len(),
+            probes,
+            "the configuration is good"
+        );
         return Ok(());
     }
     let fixed = Fixed::new(&config);
@@ -81,7 +96,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     // Only workers hold the log from here on: it ends with the last of them.
     drop(log);
     let health = Arc::new(Health::default());
-    let shown = Arc::new(shown(&engine, &health, fixed.mode));
+    let shown = Arc::new(shown(&engine, &health, fixed.mode, probes));
     let service = Service {
         source,
         fixed,
@@ -102,7 +117,17 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     Ok(())
 }
 
-fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode) -> Shown {
+/// Read at start only: a pod's probes never change.
+fn probes(args: &Serve, config: &Config) -> Result<Probes, Error> {
+    let written = args.probes.as_deref().map(spec::parse).transpose()?;
+    let probes = Probes::new(written.unwrap_or_default());
+    match config.file.admin.listen.addresses(true).is_empty() && !probes.is_empty() {
+        true => Err(Error::NoAdmin),
+        false => Ok(probes),
+    }
+}
+
+fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes) -> Shown {
     let started = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -115,6 +140,7 @@ fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode) -> Shown {
         health: Arc::clone(health),
         counters: engine.counters(),
         lister: engine.lister(),
+        probes: Arc::new(probes),
         process: Mutex::new(process),
         config: Mutex::new(String::new()),
     }

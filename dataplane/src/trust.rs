@@ -148,6 +148,21 @@ mod tests {
         check(&rows, "10.2.2.3", Some(Rule::Require));
     }
 
+    /// The operator writes it where a reference to balancers finds nobody.
+    #[test]
+    fn the_address_of_nobody_lets_nobody_in() {
+        let rows = [("0.0.0.0/32", Rule::Require)];
+        for peer in [
+            "10.0.0.1",
+            "127.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "2001:db8::1",
+        ] {
+            check(&rows, peer, None);
+        }
+    }
+
     #[test]
     fn one_network_with_two_rules_is_refused() {
         let rows = [("10.1.2.3/8", Rule::Require), ("10.0.0.0/8", Rule::Pass)];

@@ -12,8 +12,6 @@
 
 #[path = "interop/haproxy.rs"]
 mod haproxy;
-#[path = "interop/nginx.rs"]
-mod nginx;
 #[path = "interop/postfix.rs"]
 mod postfix;
 #[path = "interop/receivers.rs"]
@@ -25,7 +23,5 @@ mod senders;
 #[path = "interop/sshd.rs"]
 mod sshd;
 mod support;
-#[path = "interop/tls.rs"]
-mod tls;
 #[path = "interop/wire.rs"]
 mod wire;

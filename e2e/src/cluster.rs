@@ -5,20 +5,31 @@
 
 mod balancer;
 mod client;
+mod command;
 pub mod containers;
+pub mod event;
+mod held;
+mod journey;
 mod load;
 mod manifest;
 mod namespace;
 mod node;
+mod operator;
 mod pod;
 pub mod report;
+mod unwrap;
 mod wait;
 
-pub use self::balancer::Balancer;
+pub use self::balancer::{Balancer, Balancers};
 pub use self::client::{Answer, Client};
+pub use self::command::run;
+pub use self::held::{Held, Kept};
+pub use self::journey::{FAMILIES, Journey};
 pub use self::load::{Load, Request};
 pub use self::manifest::Manifest;
-pub use self::namespace::{Namespace, in_namespace};
+pub use self::namespace::{Created, Namespace, in_labelled_namespace, in_namespace};
 pub use self::node::Node;
+pub use self::operator::Operator;
 pub use self::pod::Pod;
-pub use self::wait::{Hopeless, until};
+pub use self::unwrap::Unwrap;
+pub use self::wait::{Hopeless, timed, until};

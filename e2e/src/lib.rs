@@ -1,6 +1,6 @@
 //! What ProxyUnwrap promises its users, tried on a real Kubernetes.
 //!
-//! Each file in `tests/` is one promise; it says in a few lines what is set up, what is done and
+//! Each file in `tests/promises/` is one promise; it says in a few lines what is set up, what is done and
 //! what must be seen. This library holds what they share:
 //!
 //! - [`image`] makes container images out of programs of this machine, without a container engine;

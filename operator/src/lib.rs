@@ -11,12 +11,18 @@
 //!
 //! 2 and 3 are pure: no client, clock or environment.
 
+pub mod admin;
+pub mod args;
+pub mod certificate;
 pub mod controller;
 pub mod events;
 pub mod inject;
+pub mod leader;
 pub mod metrics;
 pub mod policy;
+pub mod readiness;
 pub mod refusal;
+pub mod run;
 pub mod settings;
 pub mod watch;
 pub mod webhook;

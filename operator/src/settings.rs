@@ -1,5 +1,7 @@
 //! What is set for the whole cluster: the file that the chart writes.
 
+mod file;
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ResourceRequirements;
@@ -7,6 +9,8 @@ use proxyunwrap_api::quantity;
 use proxyunwrap_api::spec::PullPolicy;
 use proxyunwrap_api::values::{Network, Span};
 use serde::Deserialize;
+
+pub use file::BadSettings;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -87,6 +87,16 @@ fn nobody_to_believe_is_refused() {
 }
 
 #[test]
+fn a_list_that_names_nobody_is_a_configuration_all_the_same() {
+    let nobody = with("10.0.0.0/8", "0.0.0.0/32").unwrap();
+    assert_eq!(
+        nobody.ports[0].trust.rule([10, 9, 0, 1].into()),
+        None,
+        "and it lets nobody in"
+    );
+}
+
+#[test]
 fn a_network_with_two_rules_is_refused() {
     refused(
         "[10.0.0.0/8]}",

@@ -18,7 +18,7 @@ use crate::health::{self, Health};
 use crate::limits;
 
 /// How often the configuration file is looked at.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How long workers may take to cut what is open: their turn is far shorter.
 const CUT: Duration = Duration::from_secs(2);

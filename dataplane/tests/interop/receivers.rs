@@ -4,11 +4,11 @@
 use std::net::SocketAddr;
 
 use crate::haproxy::Haproxy;
-use crate::nginx::Nginx;
 use crate::postfix::Postfix;
 use crate::redis::{self, PASSWORD};
 use crate::sshd::Sshd;
 use crate::support::lab::{CLIENT4, CLIENT6, FRONT4, FRONT6, Lab};
+use crate::support::nginx::Nginx;
 use crate::support::pod::enrolled;
 use crate::wire::{self, Lines};
 

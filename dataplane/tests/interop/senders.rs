@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::haproxy::{self, Haproxy};
-use crate::nginx::Nginx;
 use crate::support::lab::{
     BALANCER4, BALANCER6, CLIENT4, CLIENT6, FRONT4, FRONT6, Lab, POD4, POD6,
 };
+use crate::support::nginx::Nginx;
 use crate::support::pod::enrolled;
-use crate::tls::Certificates;
+use crate::support::tls::Certificates;
 use crate::wire;
 
 #[test]

@@ -8,6 +8,8 @@ BUILD_LOG=$CACHE/build.log
 COREDNS=github.com/coredns/coredns
 CONTAINERD=github.com/containerd/containerd/v2
 HELM=helm.sh/helm/v4
+KWOK=sigs.k8s.io/kwok
+METRICS=sigs.k8s.io/metrics-server
 PLUGINS=github.com/containernetworking/plugins
 RUNC=github.com/opencontainers/runc
 SNAPSHOTTERS_LEFT_OUT=no_btrfs,no_zfs,no_devmapper # only overlayfs is used
@@ -37,7 +39,7 @@ build() {
 programs_key() {
   (
     cd "$FOLDER"
-    { find go.mod go.sum programs lib/build.sh -type f | LC_ALL=C sort | xargs sha256sum; go version; } |
+    { find go.mod go.sum metrics-server programs lib/build.sh lib/fake.sh -type f | LC_ALL=C sort | xargs sha256sum; go version; } |
       sha256sum | cut -c 1-16
   )
 }
@@ -50,18 +52,25 @@ build_all() {
   rm -rf "$NEW"
   mkdir -p "$NEW/cni"
   cd "$FOLDER"
-  step "modules" go list -deps -tags "$SNAPSHOTTERS_LEFT_OUT" -f '{{""}}' ./programs/... tool
+  step "modules" fetch_modules
   step "Kubernetes $(version k8s.io/kubernetes), etcd $(version go.etcd.io/etcd/server/v3)" build_kubernetes
   step "CoreDNS $(version $COREDNS)" build_program coredns ./programs/coredns
   step "containerd $(version $CONTAINERD)" build_containerd
   step "CNI plugins $(version $PLUGINS)" build_plugins
   step "runc $(version $RUNC)" build_runc
   step "helm $(version $HELM)" build_program helm $HELM/cmd/helm -X $HELM/internal/version.version="$(version $HELM)"
+  step "metrics-server $(cd metrics-server && version $METRICS)" build_metrics_server
+  step "kwok $(version $KWOK)" build_kwok
   step "images: pause, busybox" build_images
   touch "$NEW/complete"
   rm -rf "$BUILT"
   mv "$NEW" "$BUILT"
   echo "all of it: $(seconds_since "$BEGIN") s, $(du -sh "$BUILT" | cut -f 1)"
+}
+
+fetch_modules() {
+  go list -deps -tags "$SNAPSHOTTERS_LEFT_OUT" -f '{{""}}' ./programs/... tool
+  go -C metrics-server list -deps -f '{{""}}' tool
 }
 
 # step NAME COMMAND...: one line of progress; the command's output is shown when it fails.
@@ -120,7 +129,19 @@ build_runc() {
   CGO_ENABLED=1 go build -tags seccomp -ldflags "-s -w -X main.version=${version#v}" -o "$NEW/runc" $RUNC
 }
 
-# pause is every pod's sandbox. busybox is for `check` alone.
+# A module of its own: in ours it would lift what the API server validates and merges with (cel-go,
+# structured-merge-diff) above what Kubernetes was released with.
+build_metrics_server() {
+  cd metrics-server
+  build_program metrics-server $METRICS/cmd/metrics-server -X k8s.io/client-go/pkg/version.gitVersion="$(version $METRICS)"
+}
+
+build_kwok() {
+  build_program kwok $KWOK/cmd/kwok
+  kwok_stages >"$NEW/kwok-stages.yaml"
+}
+
+# pause is every pod's sandbox. busybox is for `check` alone, with a webhook in it.
 build_images() {
   local work=$NEW/rootfs
   build_program image ./programs/image
@@ -130,6 +151,7 @@ build_images() {
   chmod 1777 "$work/busybox/tmp"
   fetch_busybox "$work/busybox/bin/busybox"
   link_applets "$work/busybox/bin"
+  build_program rootfs/busybox/bin/webhook ./programs/webhook
   "$NEW/image" "$work/busybox" localhost/busybox:1 "$NEW/busybox.tar"
   rm -rf "$work"
 }
@@ -158,9 +180,10 @@ link_applets() {
   done
 }
 
-# 300 MB each: one that no branch has used for a month goes.
+# 500 MB each: one that no branch has used for a month goes, and what a build that failed left.
 remove_old_builds() {
   local old
+  rm -rf "$CACHE"/*.new
   for old in "$CACHE"/*/complete; do
     if [[ -n $(find "$old" -mtime +30) ]]; then
       rm -rf "${old%/complete}"

@@ -15,9 +15,12 @@ make_certificates() {
   client node "/O=system:nodes/CN=system:node:$NODE"
   client proxy /CN=system:kube-proxy
   client dns /CN=cluster-dns
+  signed metrics-server /CN=metrics-server serverAuth -addext subjectAltName=DNS:metrics-server.kube-system.svc
+  client metrics /CN=metrics-server
+  client kwok /O=system:masters/CN=kwok
   make_service_account_key
   local user
-  for user in admin controllers scheduler node proxy dns; do
+  for user in admin controllers scheduler node proxy dns metrics kwok; do
     write_kubeconfig "$user"
   done
 }

@@ -18,6 +18,7 @@ check() {
   check_addresses
   check_names
   check_limits
+  check_for_operators
   if [[ $was_up == yes ]]; then
     delete_check_namespace
   else
@@ -75,7 +76,8 @@ check_limits() {
 }
 
 delete_check_namespace() {
-  inside kubectl delete namespace "$CHECK" --ignore-not-found --timeout="${PATIENCE}s" >/dev/null
+  inside kubectl delete validatingwebhookconfiguration "$CHECK" --ignore-not-found >/dev/null
+  inside kubectl delete namespace "$CHECK" "$CHECK-baseline" --ignore-not-found --timeout="${PATIENCE}s" >/dev/null
 }
 
 expect() { # WHAT PATTERN COMMAND...: what the command says, as one line, must match

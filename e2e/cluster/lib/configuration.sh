@@ -9,6 +9,8 @@ write_configuration() {
   pod_network >"$STATE/cni/10-pods.conflist"
   dns_configuration >"$STATE/conf/Corefile"
   dns_objects >"$STATE/conf/dns.yaml"
+  metrics_access >"$STATE/conf/metrics-access.yaml"
+  metrics_objects >"$STATE/conf/metrics.yaml"
 }
 
 kubelet_configuration() {
@@ -100,47 +102,5 @@ dns_configuration() {
   }
   loadbalance
 }
-EOF
-}
-
-# CoreDNS runs on the node: kube-dns has no selector, and we write its endpoints.
-dns_objects() {
-  cat <<EOF
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: cluster-dns}
-rules:
-- {apiGroups: [""], resources: [namespaces, services], verbs: [list, watch]}
-- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: cluster-dns}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-dns}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: cluster-dns}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: kube-dns, namespace: kube-system}
-spec:
-  clusterIP: $DNS4
-  clusterIPs: ["$DNS4", "$DNS6"]
-  ipFamilyPolicy: RequireDualStack
-  ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53, protocol: TCP}]
----
-$(dns_endpoints kube-dns-4 IPv4 "$NODE4")
----
-$(dns_endpoints kube-dns-6 IPv6 "$NODE6")
-EOF
-}
-
-dns_endpoints() { # NAME FAMILY ADDRESS
-  cat <<EOF
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: $1, namespace: kube-system, labels: {kubernetes.io/service-name: kube-dns}}
-addressType: $2
-endpoints: [{addresses: ["$3"], conditions: {ready: true}}]
-ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53, protocol: TCP}]
 EOF
 }

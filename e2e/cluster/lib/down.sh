@@ -5,6 +5,7 @@
 down() {
   local pid left=
   require_root
+  refuse_inside down
   if pid=$(node_pid); then
     end_node "$pid"
   else

@@ -23,8 +23,13 @@ load() {
   for archive in "$@"; do
     [[ -r $archive ]] || fail "cannot read $archive"
     said=$(import_image "$archive" 2>&1) || fail "loading $archive: $said"
-    awk -v archive="$archive" '$2 == "saved" { print "loaded " $1 " from " archive }' <<<"$said"
+    images_saved <<<"$said" | sed "s|.*|loaded & from $archive|" | grep . || fail "$archive holds no image: $said"
   done
+}
+
+# ctr writes the first hyphen of a name as a blank: no name has blanks.
+images_saved() {
+  sed -En 's/[[:blank:]]+saved[[:blank:]]*$//p' | tr ' ' -
 }
 
 # Through standard input: the node has its own /var and /run, and would not find a file there.

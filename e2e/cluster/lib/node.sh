@@ -4,6 +4,7 @@
 up() {
   local begin=$EPOCHREALTIME
   require_root
+  refuse_inside up
   require_place
   require_cgroups
   build
@@ -38,6 +39,7 @@ make_state() {
   mkdir -p "$STATE"/{conf,cni,log,cache,var/{lib,log,tmp}}
   mkdir -m 700 "$STATE"/{pki,kubeconfig}
   chmod 1777 "$STATE/var/tmp"
+  mkfifo -m 600 "$STATE/requests"
   ln -s /run "$STATE/var/run"
   ln -s "$BUILT" "$PROGRAMS"
   PROXY_MODE=${PROXY_MODE:-nftables}
@@ -65,10 +67,28 @@ start_first_process() {
 # node_pid prints the pid of the node's pid 1; it fails when the cluster is down. The command line
 # is compared as well: a pid file outlives a reboot, and must never name another process.
 node_pid() {
-  local pid arguments
+  local pid
+  if is_inside; then
+    echo 1
+    return
+  fi
   { read -r pid <"$STATE/node.pid"; } 2>/dev/null || return 1
-  { mapfile -d '' -t arguments <"/proc/$pid/cmdline"; } 2>/dev/null || return 1
-  [[ ${arguments[1]-} == */node-init.sh && ${arguments[2]-} == "$CACHE" ]] && echo "$pid"
+  is_node "$pid" && echo "$pid"
+}
+
+# Tests run inside, and use this program, too.
+is_inside() {
+  is_node 1
+}
+
+is_node() { # PID
+  local arguments
+  { mapfile -d '' -t arguments <"/proc/$1/cmdline"; } 2>/dev/null || return 1
+  [[ ${arguments[1]-} == */node-init.sh && ${arguments[2]-} == "$CACHE" ]]
+}
+
+refuse_inside() {
+  ! is_inside || fail "$1 works from outside only: this is inside the cluster"
 }
 
 # Two would share the cgroups.
@@ -89,6 +109,7 @@ await_ready() {
   await "API server" inside kubectl get --raw /readyz
   await "node Ready" inside kubectl wait --for=condition=Ready "node/$NODE" --timeout=5s
   await "DNS" inside curl --silent --fail --max-time 2 http://127.0.0.1:8181/ready
+  await "metrics-server" inside kubectl get --raw /apis/metrics.k8s.io/v1beta1
   # No pod can be made before it; its controller is the last to come.
   await "service account \"default\"" inside kubectl get serviceaccount default
 }

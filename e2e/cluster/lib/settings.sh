@@ -12,6 +12,9 @@ SERVICES4=10.96.0.0/16 SERVICES6=fd00:10:96::/112
 API4=10.96.0.1 # the first address of SERVICES4, as Kubernetes chooses it
 DNS4=10.96.0.10 DNS6=fd00:10:96::a
 
+METRICS_PORT=4443 # metrics-server's, on NODE4
+KWOK_LOG=$STATE/log/kwok.log
+
 NOWHERE=nowhere0 # the node's way out
 BRIDGE=podbridge0 # what pods are on
 

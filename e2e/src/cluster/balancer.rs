@@ -9,7 +9,7 @@ use super::{Manifest, Namespace, Pod};
 
 const FIRST_PORT: u16 = 9001;
 
-/// A balancer with a port for each of its servers.
+/// A pod with a port for each of its servers.
 pub struct Balancer {
     /// The pod.
     pub pod: Pod,
@@ -22,14 +22,24 @@ impl Balancer {
     /// # Errors
     /// The pod does not become ready.
     pub async fn start(space: &Namespace, servers: Vec<SocketAddr>) -> anyhow::Result<Self> {
-        let listeners = serde_json::to_string(&configuration(&servers)?)?;
+        Self::named(space, "balancer", servers).await
+    }
+
+    /// The same with a name of its own, where one balancer is not enough.
+    ///
+    /// # Errors
+    /// The pod does not become ready.
+    pub async fn named(
+        space: &Namespace,
+        name: &str,
+        servers: Vec<SocketAddr>,
+    ) -> anyhow::Result<Self> {
+        let configuration = configuration(&servers)?;
+        let values = [("name", name), ("configuration", &configuration)];
         space
-            .apply(&Manifest::read(
-                "balancer.yaml",
-                &[("configuration", &listeners)],
-            )?)
+            .apply(&Manifest::read("balancer.yaml", &values)?)
             .await?;
-        let pod = space.pod("balancer");
+        let pod = space.pod(name);
         pod.ready().await?;
         Ok(Self { pod, servers })
     }
@@ -46,6 +56,52 @@ impl Balancer {
     }
 }
 
+/// Several of them, as a Deployment in front of one server. Their pods have the label `app: balancers`.
+pub struct Balancers<'a> {
+    space: &'a Namespace,
+}
+
+impl<'a> Balancers<'a> {
+    /// Starts one pod.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub async fn start(space: &'a Namespace, server: SocketAddr) -> anyhow::Result<Self> {
+        let configuration = configuration(&[server])?;
+        let values = [("configuration", &*configuration)];
+        space
+            .apply(&Manifest::read("balancers.yaml", &values)?)
+            .await?;
+        let balancers = Self { space };
+        space.ready_pods("app=balancers", 1).await?;
+        Ok(balancers)
+    }
+
+    /// Their pods, ready or not.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub async fn pods(&self) -> anyhow::Result<Vec<Pod>> {
+        self.space.pods("app=balancers").await
+    }
+
+    /// Changes how many there are, and does not wait.
+    ///
+    /// # Errors
+    /// The API server refuses.
+    pub async fn scale(&self, replicas: u32) -> anyhow::Result<()> {
+        self.space.scale("balancers", replicas).await
+    }
+
+    /// Where clients reach the server through one of their pods.
+    ///
+    /// # Errors
+    /// The pod has no address yet.
+    pub async fn front(&self, pod: &Pod) -> anyhow::Result<SocketAddr> {
+        Ok((pod.address(false).await?, FIRST_PORT).into())
+    }
+}
+
 /// A pod may have millions of descriptors; without maxconn HAProxy makes room for them all.
 const GLOBAL: &str = "\
 global
@@ -57,6 +113,7 @@ defaults
   timeout server 60s
 ";
 
+/// As a JSON string, for a manifest.
 fn configuration(servers: &[SocketAddr]) -> anyhow::Result<String> {
     let mut text = GLOBAL.to_owned();
     for (place, server) in servers.iter().enumerate() {
@@ -66,7 +123,7 @@ fn configuration(servers: &[SocketAddr]) -> anyhow::Result<String> {
             "listen to-{place}\n  bind :::{port} v4v6\n  server app {server} send-proxy-v2"
         )?;
     }
-    Ok(text)
+    Ok(serde_json::to_string(&text)?)
 }
 
 fn port(place: usize) -> anyhow::Result<u16> {
@@ -84,6 +141,7 @@ mod tests {
             "[fd00::7]:80".parse().unwrap(),
         ];
         let text = configuration(&servers).unwrap();
+        let text: String = serde_json::from_str(&text).unwrap();
         let want = "listen to-0\n  bind :::9001 v4v6\n  server app 10.96.0.7:80 send-proxy-v2\n\
                     listen to-1\n  bind :::9002 v4v6\n  server app [fd00::7]:80 send-proxy-v2\n";
         assert_eq!(text.strip_prefix(GLOBAL), Some(want));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Load, Manifest, Namespace, Pod};
+use super::{Held, Load, Manifest, Namespace, Pod};
 
 /// Its name, and that of its container.
 const CLIENT: &str = "client";
@@ -72,6 +72,15 @@ impl Client {
             &wait,
         ];
         Ok(Load::of(self.pod.start(CLIENT, &command).await?))
+    }
+
+    /// Opens a connection to the echo app and keeps it in use.
+    ///
+    /// # Errors
+    /// The app does not answer.
+    pub async fn hold(&self, address: SocketAddr) -> anyhow::Result<Held> {
+        let command = ["/testapp", "hold", &address.to_string()];
+        Held::of(self.pod.start(CLIENT, &command).await?).await
     }
 
     async fn run(&self, arguments: &[&str]) -> anyhow::Result<Answer> {

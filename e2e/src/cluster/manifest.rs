@@ -26,7 +26,11 @@ impl Manifest {
         Self::parse(&text, values).with_context(|| file.to_owned())
     }
 
-    fn parse(text: &str, values: &[(&str, &str)]) -> anyhow::Result<Self> {
+    /// The same, of text.
+    ///
+    /// # Errors
+    /// No YAML, a name without a value or a value without a name.
+    pub fn parse(text: &str, values: &[(&str, &str)]) -> anyhow::Result<Self> {
         let mut text = text.to_owned();
         for (name, value) in values {
             let place = format!("{{{{{name}}}}}");
@@ -43,24 +47,18 @@ impl Manifest {
         Ok(Self { objects })
     }
 
-    /// The same objects, every pod among them with the dataplane in it as `sidecar.yaml` shows it,
-    /// and its configuration.
-    ///
-    /// # Errors
-    /// The files with the sidecar and its configuration cannot be read.
-    pub fn with_sidecar(mut self) -> anyhow::Result<Self> {
-        let sidecar = Self::read("sidecar.yaml", &[])?.objects;
-        let [sidecar] = sidecar.as_slice() else {
-            bail!("sidecar.yaml is not one document");
-        };
-        for spec in self.objects.iter_mut().filter_map(pod_spec) {
-            for list in ["initContainers", "volumes"] {
-                extend(&mut spec[list], &sidecar[list]);
-            }
+    /// The same objects, every pod among them with an annotation more.
+    pub fn annotated(mut self, key: &str, value: &str) -> Self {
+        for metadata in self.objects.iter_mut().filter_map(pod_metadata) {
+            metadata["annotations"][key] = json!(value);
         }
-        let mut objects = Self::read("config.yaml", &[])?.objects;
-        objects.append(&mut self.objects);
-        Ok(Self { objects })
+        self
+    }
+
+    /// The same objects, and all that a person adds so that the apps in their pods see their clients
+    /// at port 8080.
+    pub fn unwrapped(self) -> Self {
+        self.annotated("proxyunwrap.dev/ports", "8080")
     }
 }
 
@@ -68,20 +66,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests")
 }
 
-/// Where an object says what its pods are made of.
-fn pod_spec(object: &mut Value) -> Option<&mut Value> {
+/// Metadata of a pod, or of those that an object makes.
+fn pod_metadata(object: &mut Value) -> Option<&mut Value> {
     let path = match object["kind"].as_str() {
-        Some("Pod") => "/spec",
-        Some("Deployment" | "Job") => "/spec/template/spec",
+        Some("Pod") => "/metadata",
+        Some("DaemonSet" | "Deployment" | "Job" | "StatefulSet") => "/spec/template/metadata",
         _ => return None,
     };
     object.pointer_mut(path)
-}
-
-/// Ours come first: init containers run in order, and the app's own may want the network.
-fn extend(list: &mut Value, first: &Value) {
-    let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    *list = json!([of(first), of(list)].concat());
 }
 
 #[cfg(test)]
@@ -108,20 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn the_sidecar_comes_before_the_pods_own_init_containers() {
-        let text = "kind: Job\nspec: {template: {spec: {initContainers: [{name: own}]}}}";
-        let got = Manifest::parse(text, &[]).unwrap().with_sidecar().unwrap();
-        let [config, job] = got.objects.as_slice() else {
-            panic!("{got:?}");
-        };
-        assert_eq!(config["kind"], "ConfigMap");
-        let containers = job.pointer("/spec/template/spec/initContainers").unwrap();
-        let names: Vec<_> = containers
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| &one["name"])
-            .collect();
-        assert_eq!(names, ["proxyunwrap-init", "proxyunwrap", "own"]);
+    fn pods_and_templates_are_annotated_and_nothing_else() {
+        let text = "kind: Job\nmetadata: {name: job}\nspec: {template: {metadata: {}}}\n---\n\
+                    kind: Service\nmetadata: {name: app}\n";
+        let got = Manifest::parse(text, &[]).unwrap().unwrapped();
+        let want = json!({"annotations": {"proxyunwrap.dev/ports": "8080"}});
+        assert_eq!(got.objects[0]["spec"]["template"]["metadata"], want);
+        assert_eq!(got.objects[0]["metadata"], json!({"name": "job"}));
+        assert_eq!(got.objects[1]["metadata"], json!({"name": "app"}));
     }
 }

@@ -1,20 +1,26 @@
 //! A namespace for each test, which goes when the test ends.
 
+mod create;
+mod services;
+
 use std::env;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use futures_util::FutureExt;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, Service, ServiceAccount};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Namespace as Object, Pod as PodObject, ServiceAccount};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, ObjectMeta, Patch,
     PatchParams, PostParams, TypeMeta, ValidationDirective,
 };
 use kube::{Client, Resource};
+use proxyunwrap_api::names::MANAGED;
+use serde_json::json;
 
+pub use self::create::Created;
 use super::wait::until;
 use super::{Manifest, Pod, report};
 
@@ -38,7 +44,18 @@ pub struct Namespace {
 pub async fn in_namespace(
     test: impl AsyncFnOnce(&Namespace) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let space = Namespace::create(connect().await?).await?;
+    in_labelled_namespace(&[], test).await
+}
+
+/// The same, in a namespace with these labels.
+///
+/// # Errors
+/// The test's, or: there is no cluster.
+pub async fn in_labelled_namespace(
+    labels: &[(&str, &str)],
+    test: impl AsyncFnOnce(&Namespace) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let space = Namespace::create(connect().await?, labels).await?;
     let result = AssertUnwindSafe(test(&space)).catch_unwind().await;
     let failed = !matches!(result, Ok(Ok(())));
     if failed {
@@ -53,7 +70,8 @@ pub async fn in_namespace(
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-async fn connect() -> anyhow::Result<Client> {
+/// The cluster that KUBECONFIG names.
+pub(super) async fn connect() -> anyhow::Result<Client> {
     if env::var_os("KUBECONFIG").is_none() {
         bail!("no cluster: KUBECONFIG is not set; run the tests by `make e2e`");
     }
@@ -64,10 +82,12 @@ async fn connect() -> anyhow::Result<Client> {
 
 impl Namespace {
     /// The API server adds letters of its own to the name.
-    async fn create(client: Client) -> anyhow::Result<Self> {
+    async fn create(client: Client, labels: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let label = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let object = Object {
             metadata: ObjectMeta {
                 generate_name: Some(format!("{}-", test_name())),
+                labels: Some(labels.iter().map(label).collect()),
                 ..ObjectMeta::default()
             },
             ..Object::default()
@@ -100,6 +120,31 @@ impl Namespace {
         let all = Api::<Object>::all(self.client.clone());
         all.delete(&self.name, &DeleteParams::default()).await?;
         Ok(())
+    }
+
+    /// A namespace that somebody else made.
+    pub(super) fn existing(client: Client, name: &str) -> Self {
+        let name = name.to_owned();
+        Self { client, name }
+    }
+
+    /// Waits until the operator has seen a resource or an annotated Service in it: the webhook is
+    /// asked about every new pod from then on.
+    ///
+    /// # Errors
+    /// It has not within five seconds.
+    pub async fn managed(&self) -> anyhow::Result<()> {
+        let all = Api::<Object>::all(self.client.clone());
+        let what = format!("the namespace has the label {MANAGED}");
+        until(&what, Duration::from_secs(5), async || {
+            let labels = all.get(&self.name).await?.metadata.labels;
+            let labels = labels.unwrap_or_default();
+            if labels.get(MANAGED).map(String::as_str) != Some("true") {
+                bail!("its labels are {labels:?}");
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Its name.
@@ -154,48 +199,39 @@ impl Namespace {
         Ok(names.map(|name| Pod::new(pods.clone(), name)).collect())
     }
 
-    /// A Service's cluster address of a family, with its first port.
+    /// Waits until so many pods with this label are ready; those on their way out are none.
     ///
     /// # Errors
-    /// It has none: the clusters of these tests have both families.
-    pub async fn service(&self, name: &str, ipv6: bool) -> anyhow::Result<SocketAddr> {
-        let spec = self
-            .api::<Service>()
-            .get(name)
-            .await?
-            .spec
-            .unwrap_or_default();
-        let mut listed = spec.cluster_ips.into_iter().flatten();
-        let address = listed.find(|address| address.contains(':') == ipv6);
-        let address = address.with_context(|| {
-            let family = if ipv6 { "IPv6" } else { "IPv4" };
-            format!("the Service {name} has no {family} address; e2e needs a dual-stack cluster")
-        })?;
-        let port = spec.ports.into_iter().flatten().next();
-        let port = port
-            .with_context(|| format!("the Service {name} has no port"))?
-            .port;
-        Ok((address.parse::<std::net::IpAddr>()?, u16::try_from(port)?).into())
+    /// They are not within a minute.
+    pub async fn ready_pods(&self, label: &str, count: usize) -> anyhow::Result<Vec<Pod>> {
+        let what = format!("{count} pods with {label} are ready");
+        until(&what, Duration::from_secs(60), async || {
+            let mut ready = Vec::new();
+            for pod in self.pods(label).await? {
+                if pod.object().await?.metadata.deletion_timestamp.is_none() {
+                    pod.ready_within(Duration::ZERO).await?;
+                    ready.push(pod);
+                }
+            }
+            if ready.len() != count {
+                bail!("{} are", ready.len());
+            }
+            Ok(ready)
+        })
+        .await
     }
 
-    /// The port of every node that leads to a Service's first port.
+    /// Changes how many pods a Deployment has, and does not wait.
     ///
     /// # Errors
-    /// The Service has none.
-    pub async fn node_port(&self, name: &str) -> anyhow::Result<u16> {
-        let spec = self
-            .api::<Service>()
-            .get(name)
-            .await?
-            .spec
-            .unwrap_or_default();
-        let port = spec
-            .ports
-            .into_iter()
-            .flatten()
-            .find_map(|port| port.node_port);
-        let port = port.with_context(|| format!("the Service {name} has no node port"))?;
-        Ok(u16::try_from(port)?)
+    /// There is no such Deployment.
+    pub async fn scale(&self, deployment: &str, replicas: u32) -> anyhow::Result<()> {
+        let scale = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        let deployments = self.api::<Deployment>();
+        deployments
+            .patch_scale(deployment, &PatchParams::default(), &scale)
+            .await?;
+        Ok(())
     }
 }
 

@@ -101,6 +101,32 @@ impl Pod {
         found.with_context(|| format!("no status of container {name} of the pod {}", self.name))
     }
 
+    /// How often its containers were restarted, all together.
+    ///
+    /// # Errors
+    /// It is not there, or the API server does not answer.
+    pub async fn restarts(&self) -> anyhow::Result<i32> {
+        let status = self.object().await?.status.unwrap_or_default();
+        Ok(statuses(&status)
+            .map(|container| container.restart_count)
+            .sum())
+    }
+
+    /// One of its annotations.
+    ///
+    /// # Errors
+    /// It has none of this name.
+    pub async fn annotation(&self, key: &str) -> anyhow::Result<String> {
+        let annotations = self
+            .object()
+            .await?
+            .metadata
+            .annotations
+            .unwrap_or_default();
+        let found = annotations.get(key).cloned();
+        found.with_context(|| format!("the pod {} has no annotation {key}", self.name))
+    }
+
     /// Runs a command in a container to its end and answers its standard output.
     ///
     /// # Errors

@@ -1,24 +1,25 @@
-//! What a person needs when a test has failed: events, pods, every container's log, and the rules
-//! of the network of each pod that has the dataplane.
+//! What a person needs when a test has failed: events, resources, the operator's log, pods, every
+//! container's log, and the rules of the network of each pod that has the dataplane.
 
 use std::fmt::Write;
 
-use k8s_openapi::api::core::v1::{Event, Pod as Object};
+use k8s_openapi::api::core::v1::Pod as Object;
 use kube::api::ListParams;
+use proxyunwrap_api::ProxyUnwrap;
+use proxyunwrap_api::names::{GROUP, SIDECAR};
 
 use super::containers::{describe, statuses};
-use super::{Namespace, Node, Pod};
+use super::{Namespace, Node, Operator, Pod, event, unwrap};
 
 /// Lines of a log that are shown, from its end.
 const LINES: usize = 60;
-
-/// The dataplane's container in a pod.
-const SIDECAR: &str = "proxyunwrap";
 
 /// Tells all about a namespace. What cannot be found out is told as well, instead of an error.
 pub async fn of(space: &Namespace) -> String {
     let mut text = format!("--- report of namespace {}\n", space.name());
     text += &told("events", events(space).await);
+    text += &told("resources", resources(space).await);
+    text += &told("operators", operators().await);
     match space.pods("").await {
         Ok(pods) => {
             for pod in &pods {
@@ -36,6 +37,7 @@ async fn of_pod(space: &Namespace, pod: &Pod) -> String {
         Err(error) => return told(pod.name(), Err(error)),
     };
     let mut text = format!("--- pod {}: {}\n", pod.name(), describe(&object));
+    text += &answers(&object);
     let status = object.status.clone().unwrap_or_default();
     for container in statuses(&status) {
         let name = &container.name;
@@ -62,29 +64,33 @@ async fn rules(space: &Namespace, pod: &Pod) -> anyhow::Result<String> {
     Node::of(space, pod).await?.rules(pod).await
 }
 
-/// In the order in which they happened.
 async fn events(space: &Namespace) -> anyhow::Result<String> {
-    let mut events = space
-        .api::<Event>()
-        .list(&ListParams::default())
-        .await?
-        .items;
-    events.sort_by_key(|event| event.metadata.creation_timestamp.clone());
+    let events = event::in_order(space).await?;
+    let lines = events.iter().map(event::describe);
+    Ok(lines.map(|line| line + "\n").collect())
+}
+
+async fn resources(space: &Namespace) -> anyhow::Result<String> {
+    let api = space.api::<ProxyUnwrap>();
+    let listed = api.list(&ListParams::default()).await?;
+    Ok(listed.iter().map(unwrap::report).collect())
+}
+
+/// The end of each operator's log, which is about other tests, too.
+async fn operators() -> anyhow::Result<String> {
     let mut text = String::new();
-    for event in events {
-        let object = event.involved_object;
-        let kind = object.kind.unwrap_or_default();
-        let name = object.name.unwrap_or_default();
-        let part = object.field_path.unwrap_or_default();
-        let reason = event.reason.unwrap_or_default();
-        let message = event.message.unwrap_or_default();
-        writeln!(
-            text,
-            "{kind} {name} {part} {reason}: {}",
-            message.trim_end()
-        )?;
+    for (pod, log) in Operator::connect().await?.logs().await? {
+        writeln!(text, "{pod}:\n{}", end_of(log).trim_end())?;
     }
     Ok(text)
+}
+
+/// What the operator says about a pod.
+fn answers(pod: &Object) -> String {
+    let annotations = pod.metadata.annotations.iter().flatten();
+    let ours = annotations.filter(|(key, _)| key.starts_with(GROUP));
+    ours.map(|(key, value)| format!("{key}: {}\n", value.trim_end()))
+        .collect()
 }
 
 /// A part with its title.

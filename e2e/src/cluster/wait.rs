@@ -37,6 +37,21 @@ pub async fn until<T>(
     }
 }
 
+/// The same, and says how long it took: a promise about time is shown as a figure.
+///
+/// # Errors
+/// The condition has not come true within `limit`.
+pub async fn timed<T>(
+    what: &str,
+    limit: Duration,
+    look: impl AsyncFnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let begin = Instant::now();
+    let found = until(what, limit, look).await?;
+    eprintln!("{what}: after {:?}, at most {limit:?}", begin.elapsed());
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

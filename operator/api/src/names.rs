@@ -25,6 +25,10 @@ pub const INJECTION: &str = "proxyunwrap.dev/injection";
 /// annotated Service: the webhook is asked about every new pod there.
 pub const MANAGED: &str = "proxyunwrap.dev/managed";
 
+/// Annotation of the Secret with the webhook's certificate: `leaf` asks for a new certificate, any
+/// other value for a new CA, too. The operator takes it away when it begins.
+pub const ROTATE: &str = "proxyunwrap.dev/rotate";
+
 /// The container that prepares the pod's network and ends.
 pub const INIT_CONTAINER: &str = "proxyunwrap-init";
 

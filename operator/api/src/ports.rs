@@ -111,7 +111,9 @@ pub struct Header {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(
     validation = ("!has(self.timeout) || duration(self.timeout) >= duration('3s') && duration(self.timeout) <= duration('1h')",
-        "header.timeout is between 3s, as the specification asks, and 1h")
+        "header.timeout is between 3s, as the specification asks, and 1h"),
+    validation = ("!has(self.versions) || self.versions.all(version, self.versions.exists_one(other, other == version))",
+        "header.versions names a version twice")
 )]
 pub struct PortHeader {
     /// Versions to accept.

@@ -2,6 +2,6 @@ mod fixture;
 mod governs;
 mod overlays;
 mod peers;
+mod perf;
 mod ports;
 mod status;
-mod perf;

@@ -8,14 +8,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use std::{env, io};
 
-use anyhow::Context;
-use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-const BACKLOG: i32 = 1024;
+use crate::http;
+use crate::listen::listen;
 
 /// Where to listen. Without any address it waits for SIGTERM: a pod to run other commands in.
 #[derive(clap::Args)]
@@ -43,8 +42,7 @@ pub(crate) async fn run(args: &Echo) -> anyhow::Result<()> {
     let tcp = args.tcp.iter().map(|address| (address, Speaks::Echo));
     let http = args.http.iter().map(|address| (address, Speaks::Http));
     for (address, speaks) in tcp.chain(http) {
-        let listener =
-            listen(*address).with_context(|| format!("could not listen on {address}"))?;
+        let listener = listen(*address)?;
         accepting.push(tokio::spawn(accept(listener, speaks, open.clone())));
     }
     drop(open);
@@ -58,23 +56,6 @@ pub(crate) async fn run(args: &Echo) -> anyhow::Result<()> {
     all_answered.recv().await;
     eprintln!("ended");
     Ok(())
-}
-
-/// std's listener on `[::]` takes IPv4 as well, which would keep 0.0.0.0 from being bound.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
-    if address.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
 }
 
 async fn accept(listener: TcpListener, speaks: Speaks, open: mpsc::Sender<()>) {
@@ -104,32 +85,16 @@ async fn echo(mut stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
 }
 
 async fn answer(mut stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
-    let request = read_head(&mut stream).await?;
-    let wait = wait_of(&request);
+    let wait = wait_of(&http::read_head(&mut stream).await?);
     let pod = env::var("HOSTNAME").unwrap_or_default();
     let (first, second) = (format!("peer {peer}\npod {pod}\n"), "whole\n");
-    let length = first.len() + second.len();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head = http::head("200 OK", first.len() + second.len());
     stream
         .write_all(format!("{head}{first}").as_bytes())
         .await?;
     tokio::time::sleep(wait).await;
     stream.write_all(second.as_bytes()).await?;
     stream.shutdown().await
-}
-
-/// The request line; the header is read and forgotten.
-async fn read_head(stream: &mut TcpStream) -> io::Result<String> {
-    let mut reader = BufReader::new(stream);
-    let (mut request, mut line) = (String::new(), String::new());
-    reader.read_line(&mut request).await?;
-    while line != "\r\n" {
-        line.clear();
-        if reader.read_line(&mut line).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    Ok(request)
 }
 
 fn wait_of(request: &str) -> Duration {

@@ -54,22 +54,12 @@ pub(crate) async fn run(args: Load) -> anyhow::Result<()> {
     for _ in 0..args.clients {
         clients.spawn(ask_until(args.clone(), stopped.clone()));
     }
-    end_of_input().await;
+    crate::hold::input().await;
     stop.send_replace(true);
     while let Some(client) = clients.join_next().await {
         client??;
     }
     Ok(())
-}
-
-/// A thread of its own: a runtime would wait for a read of standard input that nobody ends.
-async fn end_of_input() {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let _ = std::io::stdin().read_line(&mut String::new());
-        let _ = tell.send(());
-    });
-    let _ = told.await;
 }
 
 async fn ask_until(args: Load, stopped: watch::Receiver<bool>) -> anyhow::Result<()> {

@@ -4,6 +4,10 @@
 
 mod ask;
 mod echo;
+mod health;
+mod hold;
+mod http;
+mod listen;
 mod load;
 mod node;
 
@@ -16,10 +20,23 @@ use clap::Parser;
 enum Cli {
     /// An app: says who its peer is, by echo or by HTTP; ends on SIGTERM when it has answered
     Echo(echo::Echo),
+    /// An app with endpoints for probes, which can be told to fail by `tell`
+    Health(health::Health),
+    /// Tells the `health` app of this container what to answer to probes from now on
+    Tell {
+        /// What
+        #[arg(value_enum)]
+        state: health::State,
+    },
     /// A client: asks an app once who it saw, and prints that beside the own address
     Ask(ask::Ask),
     /// Many clients: asks again and again until standard input ends; one JSON line a request
     Load(load::Load),
+    /// A client that keeps one connection in use until a line comes on standard input
+    Hold {
+        /// Address or name of an echo app, with its port
+        address: String,
+    },
     /// Prints the addresses of a name
     Resolve {
         /// The name to look up
@@ -47,6 +64,9 @@ fn run(command: Cli) -> anyhow::Result<()> {
     runtime.block_on(async {
         match command {
             Cli::Echo(args) => echo::run(&args).await,
+            Cli::Health(args) => health::run(&args).await,
+            Cli::Tell { state } => health::tell(state),
+            Cli::Hold { address } => hold::run(&address).await,
             Cli::Ask(args) => print(&ask::run(&args).await?),
             Cli::Load(args) => load::run(args).await,
             Cli::Resolve { name } => print(&ask::resolve(&name).await?),

@@ -1,0 +1,20 @@
+//! Programs that a person would use on the cluster: kubectl and helm, found in PATH.
+
+use anyhow::{Context, bail};
+use tokio::process::Command;
+
+/// Runs a program to its end and answers its standard output.
+///
+/// # Errors
+/// It is not in PATH, or ends with anything but 0; the error has what it said.
+pub async fn run(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
+    let shown = format!("{program} {}", arguments.join(" "));
+    let ended = Command::new(program).args(arguments).output().await;
+    let ended =
+        ended.with_context(|| format!("could not run `{shown}`; run the tests by `make e2e`"))?;
+    if !ended.status.success() {
+        let said = String::from_utf8_lossy(&ended.stderr);
+        bail!("`{shown}`: {}: {}", ended.status, said.trim_end());
+    }
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}

@@ -1,0 +1,185 @@
+//! The operator as a person installs it: the chart, by helm.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Client;
+use kube::api::ListParams;
+
+use super::namespace::connect;
+use super::wait::until;
+use super::{Namespace, Pod, run};
+
+/// Where it is installed, and under which name.
+const SPACE: &str = "proxyunwrap-system";
+const RELEASE: &str = "proxyunwrap";
+
+/// Its Deployment, and its Lease.
+const NAME: &str = "proxyunwrap-operator";
+
+/// Its pods, by the chart's labels.
+const LABEL: &str = "app.kubernetes.io/instance=proxyunwrap,app.kubernetes.io/component=operator";
+
+/// `/livez`, `/readyz`, `/metrics`.
+const ADMIN_PORT: u16 = 8080;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The release of the tests. Only tests that run alone may change it.
+pub struct Operator {
+    client: Client,
+    space: Namespace,
+}
+
+impl Operator {
+    /// The one that is installed, or is about to be.
+    ///
+    /// # Errors
+    /// There is no cluster.
+    pub async fn connect() -> anyhow::Result<Self> {
+        let client = connect().await?;
+        let space = Namespace::existing(client.clone(), SPACE);
+        Ok(Self { client, space })
+    }
+
+    /// Installs or upgrades the chart of this repository with the tests' values and these, each as
+    /// for `--set`, and waits until it is there.
+    ///
+    /// # Errors
+    /// helm does.
+    pub async fn upgrade(&self, values: &[&str]) -> anyhow::Result<()> {
+        self.upgrade_to(&root().join("charts/proxyunwrap"), values)
+            .await
+    }
+
+    /// The same with another chart.
+    ///
+    /// # Errors
+    /// helm does.
+    pub async fn upgrade_to(&self, chart: &Path, values: &[&str]) -> anyhow::Result<()> {
+        let chart = chart.to_str().context("the chart's path is no text")?;
+        let file = root().join("e2e/manifests/values.yaml");
+        let file = file.to_str().context("the repository's path is no text")?;
+        let mut command = vec!["upgrade", "--install", RELEASE, chart];
+        command.extend(["--namespace", SPACE, "--create-namespace"]);
+        command.extend(["--wait", "--timeout", "60s", "--values", file]);
+        for value in values {
+            command.extend(["--set", value]);
+        }
+        run("helm", &command).await.map(drop)
+    }
+
+    /// Uninstalls it and waits until its pods are gone.
+    ///
+    /// # Errors
+    /// helm does.
+    pub async fn uninstall(&self) -> anyhow::Result<()> {
+        run(
+            "helm",
+            &["uninstall", RELEASE, "--namespace", SPACE, "--wait"],
+        )
+        .await?;
+        self.has(0).await
+    }
+
+    /// Changes how many there are, and waits for that; without any, nobody answers the webhook.
+    ///
+    /// # Errors
+    /// They are not there within a minute.
+    pub async fn scale(&self, replicas: u32) -> anyhow::Result<()> {
+        self.space.scale(NAME, replicas).await?;
+        self.has(replicas).await
+    }
+
+    /// Waits until so many are ready and the Deployment knows no other.
+    ///
+    /// # Errors
+    /// That is not so within a minute.
+    pub async fn has(&self, replicas: u32) -> anyhow::Result<()> {
+        let count = usize::try_from(replicas)?;
+        self.space.ready_pods(LABEL, count).await?;
+        let deployments = self.space.api::<Deployment>();
+        until(
+            &format!("{replicas} operators are ready"),
+            LIMIT,
+            async || {
+                let found = deployments.get_opt(NAME).await?;
+                let status = found.and_then(|one| one.status).unwrap_or_default();
+                let ready = status.ready_replicas.unwrap_or_default();
+                ensure!(i64::from(ready) == i64::from(replicas), "{ready} are");
+                Ok(())
+            },
+        )
+        .await
+    }
+
+    /// Its pods, ready or not.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub async fn pods(&self) -> anyhow::Result<Vec<Pod>> {
+        self.space.pods(LABEL).await
+    }
+
+    /// The pod that writes.
+    ///
+    /// # Errors
+    /// Nobody does within a minute.
+    pub async fn leader(&self) -> anyhow::Result<Pod> {
+        let leases = self.space.api::<Lease>();
+        until("an operator leads", LIMIT, async || {
+            let spec = leases.get(NAME).await?.spec.unwrap_or_default();
+            let holder = spec.holder_identity.context("nobody holds the Lease")?;
+            let pods = self.pods().await?.into_iter();
+            let found = pods.into_iter().find(|pod| holder.contains(pod.name()));
+            found.with_context(|| format!("the Lease is {holder}'s, who is no pod"))
+        })
+        .await
+    }
+
+    /// What one of them counts, as Prometheus reads it.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn metrics(&self, pod: &Pod) -> anyhow::Result<String> {
+        let path = format!(
+            "/api/v1/namespaces/{SPACE}/pods/{}:{ADMIN_PORT}/proxy/metrics",
+            pod.name()
+        );
+        let request = kube::api::Request::new(path).list(&ListParams::default())?;
+        let text = self.client.request_text(request).await;
+        text.with_context(|| format!("could not read the metrics of {}", pod.name()))
+    }
+
+    /// What each of them has written.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub async fn logs(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let mut logs = Vec::new();
+        for pod in self.pods().await? {
+            let log = pod.logs("operator", false).await?;
+            logs.push((pod.name().to_owned(), log));
+        }
+        Ok(logs)
+    }
+}
+
+fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().expect("e2e is a folder of the repository")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chart_is_where_it_is_looked_for() {
+        assert!(root().join("charts").is_dir());
+        assert!(root().join("e2e/manifests/values.yaml").is_file());
+    }
+}
