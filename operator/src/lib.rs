@@ -15,6 +15,7 @@ pub mod admin;
 pub mod args;
 pub mod certificate;
 pub mod controller;
+pub mod crds;
 pub mod events;
 pub mod inject;
 pub mod leader;

@@ -78,9 +78,12 @@ impl Metrics {
         self.certificates.with_label_values(&[what.name()]).inc();
     }
 
-    /// Whether this replica leads.
+    /// Whether this replica leads. Who does not has nothing to say about pods.
     pub fn set_leader(&self, leads: bool) {
         self.leader.set(i64::from(leads));
+        if !leads {
+            self.set_pods(PodCounts::default());
+        }
     }
 
     /// Whether this replica is ready.

@@ -104,8 +104,8 @@ pub async fn run(args: &Run, settings: Settings) -> Result<(), Error> {
     let watching = shared.stores.clone();
     tasks.spawn(watching.keep(shared.clients.watch.clone(), Arc::clone(&shared.metrics)));
     shared.keep_certificate(args, &mut tasks);
-    let context = shared.controller();
-    tasks.spawn(shared.leading(move || controller::run(context.clone())));
+    let context = shared.context();
+    tasks.spawn(shared.leading(move || control(context.clone())));
     let election = tokio::spawn(shared.election(args));
     let (stop, stopped) = watch::channel(false);
     let serving = tokio::spawn(webhook::serve(webhook, shared.webhook(), stopped));
@@ -122,7 +122,23 @@ pub async fn run(args: &Run, settings: Settings) -> Result<(), Error> {
     Ok(())
 }
 
+/// Nothing is written out of half a world.
+async fn control(context: Context) {
+    context.stores.whole().await;
+    controller::run(context).await;
+}
+
 impl Shared {
+    fn context(&self) -> Context {
+        Context {
+            client: self.clients.write.clone(),
+            stores: self.stores.clone(),
+            settings: Arc::clone(&self.settings),
+            metrics: Arc::clone(&self.metrics),
+            events: self.events.clone(),
+        }
+    }
+
     fn webhook(&self) -> Arc<Webhook> {
         Arc::new(Webhook {
             stores: self.stores.clone(),
@@ -132,16 +148,6 @@ impl Shared {
             metrics: Arc::clone(&self.metrics),
             limits: Limits::default(),
         })
-    }
-
-    fn controller(&self) -> Context {
-        Context {
-            client: self.clients.write.clone(),
-            stores: self.stores.clone(),
-            settings: Arc::clone(&self.settings),
-            metrics: Arc::clone(&self.metrics),
-            events: self.events.clone(),
-        }
     }
 
     fn election(&self, args: &Run) -> impl Future<Output = ()> + Send + 'static {

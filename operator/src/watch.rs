@@ -22,7 +22,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use proxyunwrap_api::ProxyUnwrap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::metrics::{Metrics, Watched};
@@ -53,7 +53,7 @@ pub struct Stores {
 struct Shared {
     held: Mutex<Held>,
     /// Kinds whose objects were all listed once.
-    listed: Mutex<BTreeSet<Watched>>,
+    listed: watch::Sender<BTreeSet<Watched>>,
     /// Why a kind could not be listed.
     troubles: Mutex<BTreeMap<Watched, String>>,
     changes: Mutex<Changes>,
@@ -147,7 +147,7 @@ impl Stores {
 
     /// What is missing before the world is whole: a sentence for each kind.
     pub fn missing(&self) -> Vec<String> {
-        let listed = lock(&self.shared.listed);
+        let listed = self.shared.listed.borrow();
         let troubles = lock(&self.shared.troubles);
         let missing = KINDS.iter().filter(|kind| !listed.contains(kind));
         let sentence = |kind: &Watched| match troubles.get(kind) {
@@ -155,6 +155,13 @@ impl Stores {
             None => format!("{} are not listed yet", kind.name()),
         };
         missing.map(sentence).collect()
+    }
+
+    /// Waits until the world is whole. Half a world has too few peers, and too few pods.
+    pub async fn whole(&self) {
+        let mut listed = self.shared.listed.subscribe();
+        // The sender is ours: it does not go away.
+        let _ = listed.wait_for(|listed| listed.len() == KINDS.len()).await;
     }
 
     /// Watches for as long as the future is polled.
@@ -227,7 +234,10 @@ impl Stores {
                 changes.add(K::remove(&mut held, &namespace, &name));
             }
         }
-        lock(&self.shared.listed).insert(K::WATCHED);
+        drop(held);
+        self.shared.listed.send_modify(|listed| {
+            listed.insert(K::WATCHED);
+        });
         lock(&self.shared.troubles).remove(&K::WATCHED);
         changes
     }

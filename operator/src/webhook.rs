@@ -137,14 +137,14 @@ impl Webhook {
                 );
             }
         }
+        let length = request.body().size_hint().lower();
+        if usize::try_from(length).map_or(true, |length| length > self.limits.longest) {
+            return self.too_large();
+        }
         let body = Limited::new(request.into_body(), self.limits.longest).collect();
         match timeout(self.limits.body, body).await {
             Ok(Ok(body)) => self.review(&body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => self.refuse(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                Unanswered::TooLarge,
-                "longer than an AdmissionReview can be\n",
-            ),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => self.too_large(),
             Ok(Err(_)) => self.refuse(
                 StatusCode::BAD_REQUEST,
                 Unanswered::Unreadable,
@@ -180,6 +180,14 @@ impl Webhook {
                 )
             }
         }
+    }
+
+    fn too_large(&self) -> Response<Full<Bytes>> {
+        self.refuse(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Unanswered::TooLarge,
+            "longer than an AdmissionReview can be\n",
+        )
     }
 
     fn refuse(&self, status: StatusCode, why: Unanswered, text: &str) -> Response<Full<Bytes>> {

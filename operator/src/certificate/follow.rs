@@ -40,22 +40,23 @@ pub async fn follow(
     readiness: Readiness,
     metrics: Arc<Metrics>,
 ) {
-    let mut trouble = None;
-    secret.mark_changed();
+    let mut trouble = load(&secret.borrow_and_update().clone(), &served, &metrics);
     loop {
-        if secret.has_changed().unwrap_or(false) {
-            let held = secret.borrow_and_update().clone();
-            trouble = load(&held, &served, &metrics);
-        }
         let configured = configuration.as_mut();
         let configured = configured.map(|seen| seen.borrow_and_update().clone());
         readiness.set_certificate(trust(&served, trouble.as_deref(), configured.as_ref()));
-        let going_on = tokio::select! {
-            changed = secret.changed() => changed.is_ok(),
-            changed = changed(configuration.as_mut()) => changed,
-        };
-        if !going_on {
-            return;
+        tokio::select! {
+            changed = secret.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                trouble = load(&secret.borrow_and_update().clone(), &served, &metrics);
+            }
+            going_on = changed(configuration.as_mut()) => {
+                if !going_on {
+                    return;
+                }
+            }
         }
     }
 }

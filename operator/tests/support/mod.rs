@@ -1,4 +1,4 @@
-//! What the operator's tests share: the folders of `cases/`.
+//! What the operator's tests share: the folders of `cases/`, and a small API server in memory.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::panic, reason = "a panic is how a test fails")]
 #![allow(
@@ -6,5 +6,9 @@
     reason = "nothing here is a library; `pub` marks what a module is for"
 )]
 
+pub mod api;
 pub mod case;
+pub mod certificates;
 pub mod future;
+pub mod https;
+pub mod wait;
