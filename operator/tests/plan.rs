@@ -73,7 +73,7 @@ fn every_plan_is_as_wanted_and_nothing_is_left_to_do_after_it() {
 
 fn check(file: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(file).unwrap();
-    let (given, want) = text.split_once("\nwant: |\n").unwrap_or((&text, ""));
+    let (given, want) = text.split_once("want: |\n").unwrap_or((&text, ""));
     let case: Case =
         serde_saphyr::from_str(given).unwrap_or_else(|error| panic!("{file:?}: {error}"));
     let mut cluster = Cluster::of(case);
@@ -83,7 +83,7 @@ fn check(file: &Path) -> Result<(), String> {
         .map(|line| format!("  {line}\n"))
         .collect();
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(file, format!("{given}\nwant: |\n{got}")).unwrap();
+        std::fs::write(file, format!("{given}want: |\n{got}")).unwrap();
     } else if got != want {
         return Err(format!("{}:\n{got}", file.display()));
     }

@@ -134,8 +134,8 @@ impl Outbox {
                 });
             }
             let waiting = match before.remove(&key) {
-                Some(waiting) => Waiting { write, ..waiting },
-                None => self.fresh(&key, write, noticed, now),
+                Some(waiting) if waiting.holds(&write) => Waiting { write, ..waiting },
+                Some(_) | None => self.fresh(&key, write, noticed, now),
             };
             self.waiting.insert(key, waiting);
         }
@@ -313,6 +313,11 @@ impl Outbox {
 }
 
 impl Waiting {
+    /// Whether a write takes over the place: it is the same, or the object is in trouble.
+    fn holds(&self, write: &Write) -> bool {
+        self.failures > 0 || says_the_same(&self.write, write)
+    }
+
     /// Pods that trust others now go first: until then a new balancer's connections are refused,
     /// or a former one's are believed.
     fn rank(&self) -> u8 {

@@ -9,7 +9,7 @@ use crate::settings::PodSecurityLevel;
 const SHOWN: usize = 5;
 
 /// Why another resource wins.
-const FIRST: &str = "which comes first (the oldest does, then by name)";
+const FIRST: &str = "which is older (or first by name)";
 
 pub(super) fn conflict(twin: Option<&str>, tally: &Tally<'_>) -> Option<String> {
     let fix = "make their selectors or targets exclusive, or delete one of them";
@@ -100,38 +100,40 @@ fn outdated(tally: &Tally<'_>) -> Vec<String> {
     parts
 }
 
-/// What makes pods anew.
+/// What makes pods anew. We restart only what has a sidecar afterwards.
 fn renewal(namespace: &str, tally: &Tally<'_>) -> Vec<String> {
-    let mut workloads = Vec::new();
-    let mut pods = Vec::new();
-    for stale in tally.stale.keys() {
+    let (mut ours, mut theirs, mut pods) = (Vec::new(), Vec::new(), Vec::new());
+    for (stale, hash) in &tally.stale {
         match stale {
-            Stale::Workload(ByName(workload)) => workloads.push(workloads::written(workload)),
             Stale::Pod(name, _) => pods.push((*name).to_owned()),
+            Stale::Workload(ByName(workload)) => {
+                let is_ours = hash.is_some() && tally.restarts == Restarts::ByUs;
+                let list = if is_ours { &mut ours } else { &mut theirs };
+                list.push(workloads::written(workload));
+            }
         }
     }
     let mut fixes = Vec::new();
-    if !workloads.is_empty() {
-        fixes.push(restart(namespace, &workloads, tally.restarts));
+    if !ours.is_empty() {
+        let ours = shown(&ours, ", ");
+        fixes.push(format!(
+            "the operator restarts, one after the other: {ours}"
+        ));
+    }
+    if tally.restarts == Restarts::NotPermitted && !theirs.is_empty() {
+        fixes.push("rollout.strategy asks for restarts, and the operator was installed without (controller.restarts)".to_owned());
+    }
+    if !theirs.is_empty() {
+        let theirs = shown(&theirs, " ");
+        fixes.push(format!("kubectl -n {namespace} rollout restart {theirs}"));
     }
     if !pods.is_empty() {
-        let (shown, rest) = shown(&pods, ", ");
+        let pods = shown(&pods, ", ");
         fixes.push(format!(
-            "no workload makes anew pod {shown}{rest}: delete it and make it anew"
+            "no workload makes anew pod {pods}: delete it and make it anew"
         ));
     }
     fixes
-}
-
-fn restart(namespace: &str, workloads: &[String], restarts: Restarts) -> String {
-    let (shown, rest) = shown(workloads, " ");
-    match restarts {
-        Restarts::ByPeople => format!("kubectl -n {namespace} rollout restart {shown}{rest}"),
-        Restarts::ByUs => format!("the operator restarts, one after the other: {shown}{rest}"),
-        Restarts::NotPermitted => format!(
-            "rollout.strategy asks for restarts, which the operator was installed without (controller.restarts); kubectl -n {namespace} rollout restart {shown}{rest}"
-        ),
-    }
 }
 
 /// What is told about one workload or pod that only has annotations of its own.
@@ -172,16 +174,14 @@ fn pods(count: usize) -> String {
 }
 
 fn some(all: impl Iterator<Item = String>) -> String {
-    let all: Vec<_> = all.collect();
-    let (shown, rest) = shown(&all, "; ");
-    format!("{shown}{rest}")
+    shown(&all.collect::<Vec<_>>(), "; ")
 }
 
-fn shown(all: &[String], between: &str) -> (String, String) {
-    let shown = all.iter().take(SHOWN).cloned().collect::<Vec<_>>();
-    let rest = match all.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    (shown.join(between), rest)
+fn shown(all: &[String], between: &str) -> String {
+    let shown: Vec<_> = all.iter().take(SHOWN).map(String::as_str).collect();
+    let shown = shown.join(between);
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} (and {more} more)"),
+    }
 }
