@@ -20,15 +20,19 @@ help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 .PHONY: demo
-demo: packages build ## Show the main job: HAProxy, the dataplane and nginx in private networks
+demo: images ## Show the main job on Kubernetes: nginx's log before and after one annotation
+	e2e/demo/cluster.sh
+
+.PHONY: demo-local
+demo-local: packages build ## Show the dataplane alone: HAProxy and nginx in private networks
 	e2e/demo/local.sh $(DEBUG)
 
 .PHONY: test
-test: check packages unit system fuzz budgets e2e ## Run everything (what .ci/run calls); needs root and Go
+test: check packages unit system fuzz budgets chart-check e2e ## Run everything (what .ci/run calls); needs root and Go
 	$(CLUSTER_COMMAND) down
 
 .PHONY: check
-check: fmt-check lint docs deny ## Format, clippy, rustdoc and dependencies: no warning allowed
+check: fmt-check lint docs deny crds-check ## Format, clippy, rustdoc, dependencies, generated files: no warning allowed
 
 .PHONY: build
 build: ## Build the programs for development
@@ -84,12 +88,37 @@ cluster-shell: ## A shell with kubectl, ctr and helm in it
 images: packages ## Build the tests' images into target/images; no container engine needed
 	e2e/images/build.sh
 
+CRDS = cargo run --quiet --locked -p proxyunwrap-operator -- crds
+CRD = crds/proxyunwraps.yaml charts/proxyunwrap/files/crds/proxyunwraps.yaml
+
+.PHONY: crds
+crds: ## Write the custom resource's definition, and the chart's copy, from the types
+	crd=$$($(CRDS)) && for copy in $(CRD); do echo "$$crd" >$$copy; done
+
+.PHONY: crds-check
+crds-check: ## Are both as the types would have them?
+	crd=$$($(CRDS)) && for copy in $(CRD); do \
+	  diff -u $$copy - <<<"$$crd" || { echo "$$copy is stale: make crds install-yaml" >&2; exit 1; }; \
+	done
+
+# The cluster's helm, so that everybody renders alike. HELM_FOLDER=… for another that is helm 4.
+HELM_FOLDER ?= $$(e2e/cluster/cluster build | sed -n 's/^built: //p')
+
+.PHONY: install-yaml
+install-yaml: ## Write charts/install.yaml from the chart
+	PATH="$(HELM_FOLDER):$$PATH" charts/install.sh
+
+.PHONY: chart-check
+chart-check: packages ## The chart without a cluster: lint, schema, settings, alerts, dashboard, copies
+	PATH="$(HELM_FOLDER):$$PATH" charts/check/chart.sh
+
 # Compiled outside: there is no network inside. Two tests at a time: the cluster has one node.
 E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
 
 .PHONY: e2e
 e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
 	$(CLUSTER_COMMAND) load target/images/*.tar
+	$(CLUSTER_COMMAND) run charts/check/server.sh
 	$(E2E) --lib --bins
 	$(E2E) --test '*' --no-run
 	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true $(E2E) --test '*' --no-fail-fast \

@@ -25,17 +25,17 @@ render() {
 # clients: the networks from which your balancers reach the pods, one a line where the word stands.
 #   sed 's|$WORD|10.0.0.0/8|' install.yaml | kubectl apply --server-side --filename -
 # With the word still in it nothing is injected: the operator does not start.
-# After a change of the ConfigMap: kubectl --namespace proxyunwrap rollout restart deployment
+# After a change of the ConfigMap: kubectl --namespace proxyunwrap-system rollout restart deployment
 ---
 apiVersion: v1
 kind: Namespace
 metadata:
-  name: proxyunwrap
+  name: proxyunwrap-system
   labels:
     pod-security.kubernetes.io/enforce: restricted
 E2
   # It is not Helm that keeps these objects.
-  helm template proxyunwrap proxyunwrap --namespace proxyunwrap --kube-version 1.33.0 --no-hooks \
+  helm template proxyunwrap proxyunwrap --namespace proxyunwrap-system --kube-version 1.33.0 --no-hooks \
     --set crds.keep=false --set "trustedPeers={$STAND_IN}" |
     sed -e "s|$STAND_IN|$WORD|" -e '/app.kubernetes.io\/managed-by: Helm/d' -e '/helm.sh\//d' -e '/^# Source:/d' |
     without_gaps

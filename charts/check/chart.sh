@@ -1,5 +1,5 @@
 #!/bin/bash
-# What can be said of the chart without a cluster; needs helm 4, promtool and jq. `make chart-check` calls it.
+# What can be said of the chart without a cluster; needs helm 4, promtool, jq and cargo. `make chart-check` calls it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,7 +9,7 @@ failures=0
 
 main() {
   local program
-  for program in helm promtool jq; do
+  for program in helm promtool jq cargo; do
     command -v "$program" >/dev/null || { echo "chart.sh: no $program on the PATH: make chart-check brings it" >&2; exit 1; }
   done
   work=$(mktemp -d)
@@ -30,6 +30,12 @@ main() {
   refused "enable" --set "$PEERS" --set metrics.podMonitor.enable=true
   refused "everybody" --set 'trustedPeers={everybody}'
   refused "failurePolicy" --set "$PEERS" --set webhook.failurePolicy=Maybe
+
+  echo "settings"
+  for values in "$CHART"/ci/*.yaml; do
+    holds "the operator takes those of ${values##*/}" settings_are_good --values "$values"
+  done
+  holds "each field of operator/src/settings.rs can be set" settings_are_complete
 
   echo "alerts and dashboard"
   holds "the alerts' syntax" promtool check rules --lint=all --lint-fatal "$CHART/alerts/proxyunwrap.yaml"
@@ -71,6 +77,22 @@ refusal_names() {
     return 1
   fi
   grep -F -- "$word" "$work/refusal" || { cat "$work/refusal"; return 1; }
+}
+
+settings_are_good() {
+  helm template check "$CHART" --kube-version 1.33.0 --namespace proxyunwrap --show-only templates/configmap.yaml "$@" |
+    sed -n '/config.yaml: |/,$ s/^    //p' >"$work/settings.yaml"
+  operator check-config "$work/settings.yaml"
+}
+
+operator() { cargo run --quiet --locked -p proxyunwrap-operator -- "$@"; }
+
+settings_are_complete() {
+  local field missing=0
+  for field in $(sed -nE 's/^    pub ([a-z_]+): .*/\1/p' operator/src/settings.rs | sed -E 's/_(.)/\u\1/g'); do
+    grep -q "^ *$field:" "$CHART/templates/_settings.tpl" || { echo "templates/_settings.tpl lacks $field"; missing=1; }
+  done
+  return "$missing"
 }
 
 expressions() {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use proxyunwrap_api::values::Span;
 
 /// Watches ProxyUnwrap resources and annotated pods and Services, and injects the dataplane.
 #[derive(Debug, Parser)]
@@ -21,6 +22,8 @@ pub enum Command {
     Run(Run),
     /// Print the CustomResourceDefinition as YAML
     Crds,
+    /// Ask the API server for an annotated pod, as a dry run: would it get its sidecar?
+    Check(Check),
     /// Say what is wrong with a settings file, or nothing
     CheckConfig {
         /// The file
@@ -46,4 +49,15 @@ pub struct Run {
     /// Address of /livez, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "[::]:8080")]
     pub admin: SocketAddr,
+}
+
+/// `check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    /// Where the pod would be: a namespace that is served, and where we may create pods
+    #[arg(long, default_value = "default")]
+    pub namespace: String,
+    /// How long an operator may take to come up
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub patience: Span,
 }

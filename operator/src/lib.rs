@@ -14,6 +14,7 @@
 pub mod admin;
 pub mod args;
 pub mod certificate;
+pub mod check;
 pub mod controller;
 pub mod crds;
 pub mod events;

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use proxyunwrap_operator::args::{Cli, Command, Run};
+use proxyunwrap_operator::args::{Check, Cli, Command, Run};
 use proxyunwrap_operator::settings::Settings;
-use proxyunwrap_operator::{crds, run};
+use proxyunwrap_operator::{check, crds, run};
 use tracing::level_filters::LevelFilter;
 
 fn main() -> ExitCode {
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Run(args) => exit(run(&args), 1),
         Command::Crds => exit(crds(), 1),
-        Command::CheckConfig { file } => exit(check(&file), 2),
+        Command::Check(args) => exit(check(&args), 1),
+        Command::CheckConfig { file } => exit(check_config(&file), 2),
     }
 }
 
@@ -53,8 +54,26 @@ fn crds() -> anyhow::Result<()> {
     Ok(())
 }
 
+fn check(args: &Check) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("could not start")?;
+    runtime.block_on(async {
+        let client = kube::Client::try_default().await;
+        let client = client.context("could not reach a cluster")?;
+        check::check(client, &args.namespace, args.patience.0).await?;
+        writeln!(
+            io::stdout(),
+            "a pod in namespace {} would get its sidecar",
+            args.namespace
+        )?;
+        Ok(())
+    })
+}
+
 /// Our own namespace makes no difference to what is right or wrong.
-fn check(file: &Path) -> anyhow::Result<()> {
+fn check_config(file: &Path) -> anyhow::Result<()> {
     Settings::read(file, "").with_context(|| file.display().to_string())?;
     Ok(())
 }
