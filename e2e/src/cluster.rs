@@ -22,14 +22,16 @@ mod wait;
 
 pub use self::balancer::{Balancer, Balancers};
 pub use self::client::{Answer, Client};
-pub use self::command::run;
+pub use self::command::{cluster, run};
 pub use self::held::{Held, Kept};
 pub use self::journey::{FAMILIES, Journey};
 pub use self::load::{Load, Request};
 pub use self::manifest::Manifest;
-pub use self::namespace::{Created, Namespace, in_labelled_namespace, in_namespace};
+pub use self::namespace::{
+    Created, Namespace, in_labelled_namespace, in_namespace, in_namespaces,
+};
 pub use self::node::Node;
-pub use self::operator::Operator;
+pub use self::operator::{Bundle, Operator};
 pub use self::pod::Pod;
 pub use self::unwrap::Unwrap;
 pub use self::wait::{Hopeless, timed, until};

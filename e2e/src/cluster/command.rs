@@ -1,7 +1,13 @@
-//! Programs that a person would use on the cluster: kubectl and helm, found in PATH.
+//! Programs that a person would use on the cluster: kubectl and helm, found in PATH, and the one that
+//! started the cluster.
+
+use std::env;
 
 use anyhow::{Context, bail};
 use tokio::process::Command;
+
+/// Names the program that started the cluster.
+const CLUSTER: &str = "PROXYUNWRAP_CLUSTER";
 
 /// Runs a program to its end and answers its standard output.
 ///
@@ -17,4 +23,16 @@ pub async fn run(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
         bail!("`{shown}`: {}: {}", ended.status, said.trim_end());
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+/// Runs a command of the program that started the cluster, such as `restart-apiserver`. `make e2e`
+/// names the program: the tests themselves do not know which cluster they are on.
+///
+/// # Errors
+/// Nobody named it, or it fails; the error has what it said.
+pub async fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
+    let program = env::var(CLUSTER);
+    let program = program
+        .with_context(|| format!("{CLUSTER} does not name the cluster's program; run by make"))?;
+    run(&program, arguments).await
 }

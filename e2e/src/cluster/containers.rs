@@ -1,6 +1,7 @@
-//! What a pod's status says about its containers, in words.
+//! A pod's containers: whether the sidecar is among them, and what the status says, in words.
 
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStatus, Pod, PodStatus};
+use proxyunwrap_api::names::SIDECAR;
 
 use super::wait::Hopeless;
 
@@ -8,6 +9,18 @@ use super::wait::Hopeless;
 pub fn statuses(status: &PodStatus) -> impl Iterator<Item = &ContainerStatus> {
     let init = status.init_container_statuses.iter().flatten();
     init.chain(status.container_statuses.iter().flatten())
+}
+
+/// The sidecar, if the pod has it.
+pub fn sidecar(pod: &Pod) -> Option<&Container> {
+    let spec = pod.spec.iter();
+    let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten());
+    containers.find(|container| container.name == SIDECAR)
+}
+
+/// Whether the pod has the sidecar.
+pub fn has_sidecar(pod: &Pod) -> bool {
+    sidecar(pod).is_some()
 }
 
 /// A pod in one line: phase, what it waits for, and each container.

@@ -61,13 +61,28 @@ pub async fn in_labelled_namespace(
     if failed {
         eprintln!("{}", report::of(&space).await);
     }
-    if failed && env::var(KEEP).is_ok_and(|keep| keep == "1") {
-        eprintln!("kept: kubectl get all --namespace {}", space.name);
-    } else if let Err(error) = space.delete().await {
-        // The test's own result says more.
-        eprintln!("could not delete the namespace {}: {error:#}", space.name);
-    }
+    space.leave(failed).await;
     result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// In so many namespaces at once, for what needs a crowd; without a report, which would be long.
+///
+/// # Errors
+/// The measurement's, or: there is no cluster.
+pub async fn in_namespaces(
+    count: usize,
+    measure: impl AsyncFnOnce(&[Namespace]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let client = connect().await?;
+    let mut spaces = Vec::new();
+    for _ in 0..count {
+        spaces.push(Namespace::create(client.clone(), &[]).await?);
+    }
+    let result = measure(&spaces).await;
+    for space in &spaces {
+        space.leave(result.is_err()).await;
+    }
+    result
 }
 
 /// The cluster that KUBECONFIG names.
@@ -120,6 +135,16 @@ impl Namespace {
         let all = Api::<Object>::all(self.client.clone());
         all.delete(&self.name, &DeleteParams::default()).await?;
         Ok(())
+    }
+
+    /// Deletes it, unless the test failed and a person wants to look.
+    async fn leave(&self, failed: bool) {
+        if failed && env::var(KEEP).is_ok_and(|keep| keep == "1") {
+            eprintln!("kept: kubectl get all --namespace {}", self.name);
+        } else if let Err(error) = self.delete().await {
+            // The test's own result says more.
+            eprintln!("could not delete the namespace {}: {error:#}", self.name);
+        }
     }
 
     /// A namespace that somebody else made.

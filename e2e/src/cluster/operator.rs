@@ -1,5 +1,8 @@
 //! The operator as a person installs it: the chart, by helm.
 
+mod release;
+mod trust;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,9 +12,10 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::ListParams;
 
+pub use self::trust::Bundle;
 use super::namespace::connect;
 use super::wait::until;
-use super::{Namespace, Pod, run};
+use super::{Namespace, Pod};
 
 /// Where it is installed, and under which name.
 const SPACE: &str = "proxyunwrap-system";
@@ -19,6 +23,9 @@ const RELEASE: &str = "proxyunwrap";
 
 /// Its Deployment, and its Lease.
 const NAME: &str = "proxyunwrap-operator";
+
+/// Its Service, and the configuration of the webhook.
+const WEBHOOK: &str = "proxyunwrap-webhook";
 
 /// Its pods, by the chart's labels.
 const LABEL: &str = "app.kubernetes.io/instance=proxyunwrap,app.kubernetes.io/component=operator";
@@ -43,46 +50,6 @@ impl Operator {
         let client = connect().await?;
         let space = Namespace::existing(client.clone(), SPACE);
         Ok(Self { client, space })
-    }
-
-    /// Installs or upgrades the chart of this repository with the tests' values and these, each as
-    /// for `--set`, and waits until it is there.
-    ///
-    /// # Errors
-    /// helm does.
-    pub async fn upgrade(&self, values: &[&str]) -> anyhow::Result<()> {
-        self.upgrade_to(&root().join("charts/proxyunwrap"), values)
-            .await
-    }
-
-    /// The same with another chart.
-    ///
-    /// # Errors
-    /// helm does.
-    pub async fn upgrade_to(&self, chart: &Path, values: &[&str]) -> anyhow::Result<()> {
-        let chart = chart.to_str().context("the chart's path is no text")?;
-        let file = root().join("e2e/manifests/values.yaml");
-        let file = file.to_str().context("the repository's path is no text")?;
-        let mut command = vec!["upgrade", "--install", RELEASE, chart];
-        command.extend(["--namespace", SPACE, "--create-namespace"]);
-        command.extend(["--wait", "--timeout", "60s", "--values", file]);
-        for value in values {
-            command.extend(["--set", value]);
-        }
-        run("helm", &command).await.map(drop)
-    }
-
-    /// Uninstalls it and waits until its pods are gone.
-    ///
-    /// # Errors
-    /// helm does.
-    pub async fn uninstall(&self) -> anyhow::Result<()> {
-        run(
-            "helm",
-            &["uninstall", RELEASE, "--namespace", SPACE, "--wait"],
-        )
-        .await?;
-        self.has(0).await
     }
 
     /// Changes how many there are, and waits for that; without any, nobody answers the webhook.
@@ -138,6 +105,17 @@ impl Operator {
             found.with_context(|| format!("the Lease is {holder}'s, who is no pod"))
         })
         .await
+    }
+
+    /// How often a replica came to lead since the Lease was made. It never falls while the Lease is
+    /// the same.
+    ///
+    /// # Errors
+    /// Nobody ever led.
+    pub async fn transitions(&self) -> anyhow::Result<i32> {
+        let lease = self.space.api::<Lease>().get(NAME).await?;
+        let spec = lease.spec.unwrap_or_default();
+        spec.lease_transitions.context("the Lease was never taken")
     }
 
     /// What one of them counts, as Prometheus reads it.

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use k8s_openapi::api::core::v1::Pod as Object;
 use kube::api::ListParams;
 use proxyunwrap_api::ProxyUnwrap;
-use proxyunwrap_api::names::{GROUP, SIDECAR};
+use proxyunwrap_api::names::GROUP;
 
-use super::containers::{describe, statuses};
+use super::containers::{describe, has_sidecar, statuses};
 use super::{Namespace, Node, Operator, Pod, event, unwrap};
 
 /// Lines of a log that are shown, from its end.
@@ -52,12 +52,6 @@ async fn of_pod(space: &Namespace, pod: &Pod) -> String {
         text += &told("rules of its network", rules(space, pod).await);
     }
     text
-}
-
-fn has_sidecar(pod: &Object) -> bool {
-    let spec = pod.spec.iter();
-    let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten());
-    containers.any(|container| container.name == SIDECAR)
 }
 
 async fn rules(space: &Namespace, pod: &Pod) -> anyhow::Result<String> {

@@ -83,8 +83,16 @@ impl Unwrap {
     /// # Errors
     /// They are not within five seconds.
     pub async fn counts(&self, want: PodCounts) -> anyhow::Result<()> {
+        self.counts_within(FRESH, want).await
+    }
+
+    /// The same, where pods have to be made anew first.
+    ///
+    /// # Errors
+    /// They are not counted so within `limit`.
+    pub async fn counts_within(&self, limit: Duration, want: PodCounts) -> anyhow::Result<()> {
         let what = format!("{}: {want:?}", self.name);
-        timed(&what, FRESH, async || {
+        timed(&what, limit, async || {
             let found = self.status().await?;
             ensure!(found.pods == want, "{}", describe(&found));
             Ok(())
