@@ -14,8 +14,7 @@ use support::future;
 /// Runs a check on every case and names all that fail it.
 #[track_caller]
 fn every_case(check: impl Fn(&Case) -> Result<(), String>) {
-    let cases = case::all();
-    let failed = cases.iter().filter_map(|case| {
+    let failed = case::all().iter().filter_map(|case| {
         let why = check(case).err()?;
         Some(format!("{}: {why}", case.name))
     });

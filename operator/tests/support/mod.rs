@@ -6,5 +6,6 @@
     reason = "nothing here is a library; `pub` marks what a module is for"
 )]
 
+pub mod any;
 pub mod case;
 pub mod future;
