@@ -187,3 +187,6 @@ enum Before {
     /// Something else.
     Outdated,
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 use support::case::{self, Case};
 
 /// Every case that is injected, with its pod afterwards.
-fn injected() -> Vec<(Case, Value)> {
-    let cases = case::all().into_iter();
-    let injected = cases.filter_map(|case| case.patched(&case.pod).ok().map(|pod| (case, pod)));
-    injected.collect()
+fn injected() -> impl Iterator<Item = (&'static Case, Value)> {
+    let cases = case::all().iter();
+    cases.filter_map(|case| case.patched(&case.pod).ok().map(|pod| (case, pod)))
 }
 
 fn container<'a>(pod: &'a Value, name: &str) -> &'a Value {
@@ -113,7 +112,7 @@ fn both_sides_mean_the_same_admin_port() {
 
 #[test]
 fn what_a_policy_says_is_what_the_dataplane_understands() {
-    let case = every_field();
+    let case = case::named("settings-every-field");
     let pod = case.patched(&case.pod).unwrap();
     let want = "
 version: 1
@@ -159,7 +158,7 @@ const OF_OTHERS: [&str; 5] = [
 
 #[test]
 fn every_field_of_the_resource_has_an_effect() {
-    let case = every_field();
+    let case = case::named("settings-every-field");
     let policy = case.policy();
     let pod = |policy: &Policy| {
         let patch = inject::patch(&case.pod, policy, &case.settings);
@@ -188,12 +187,6 @@ fn every_field_of_the_resource_has_an_effect() {
             assert_ne!(pod(&without), whole, "{place} has no effect");
         }
     }
-}
-
-fn every_field() -> Case {
-    let mut all = case::all().into_iter();
-    all.find(|case| case.name == "settings-every-field")
-        .unwrap()
 }
 
 /// Fields without fields of their own, and where in a value they stand.

@@ -7,6 +7,7 @@ mod support;
 
 use std::{env, fs};
 
+use proxyunwrap_operator::inject;
 use serde_json::{Value, json};
 use support::case::{self, Case};
 use support::future;
@@ -14,8 +15,7 @@ use support::future;
 /// Runs a check on every case and names all that fail it.
 #[track_caller]
 fn every_case(check: impl Fn(&Case) -> Result<(), String>) {
-    let cases = case::all();
-    let failed = cases.iter().filter_map(|case| {
+    let failed = case::all().iter().filter_map(|case| {
         let why = check(case).err()?;
         Some(format!("{}: {why}", case.name))
     });
@@ -55,6 +55,20 @@ fn patched_twice_is_patched_once() {
     every_injected(|case, pod| {
         let twice = case.patched(pod).map_err(|refusal| refusal.to_string())?;
         same(pod, &twice)
+    });
+}
+
+#[test]
+fn the_controller_finds_no_pod_outdated_that_was_made_just_now() {
+    every_injected(|case, pod| {
+        let seen = inject::seen(pod).map_err(|refusal| refusal.to_string())?;
+        let plan = inject::plan(&seen, &case.policy(), &case.settings);
+        let plan = plan.map_err(|refusal| refusal.to_string())?;
+        let status = inject::Status::of(&seen).ok_or("it has no status")?;
+        match status.hash == inject::hash(&plan) {
+            true => Ok(()),
+            false => Err("it has another hash".to_owned()),
+        }
     });
 }
 

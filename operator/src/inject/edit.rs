@@ -69,8 +69,10 @@ impl Edit {
         index: usize,
         value: Value,
     ) -> Result<(), Refusal> {
-        if self.get(list).is_none() {
-            self.put(list.to_buf(), Value::Array(Vec::new()))?;
+        match self.get(list) {
+            Some(Value::Array(_)) => {}
+            Some(_) => return Err(invalid(&format!("{list} is no list"))),
+            None => self.put(list.to_buf(), Value::Array(Vec::new()))?,
         }
         let path = list.with_trailing_token(index);
         self.apply(PatchOperation::Add(AddOperation { path, value }))
@@ -78,8 +80,10 @@ impl Edit {
 
     /// Sets a member of a map, which is made if it isn't there.
     pub(super) fn put_in(&mut self, map: &Pointer, key: &str, value: Value) -> Result<(), Refusal> {
-        if self.get(map).is_none() {
-            self.put(map.to_buf(), Value::Object(serde_json::Map::new()))?;
+        match self.get(map) {
+            Some(Value::Object(_)) => {}
+            Some(_) => return Err(invalid(&format!("{map} is no object"))),
+            None => self.put(map.to_buf(), Value::Object(serde_json::Map::new()))?,
         }
         self.put(map.with_trailing_token(key), value)
     }

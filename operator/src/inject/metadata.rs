@@ -25,10 +25,11 @@ pub(super) fn put(edit: &mut Edit, status: &Status, config: &str) -> Result<(), 
     let annotations = at(["metadata", "annotations"]);
     edit.remove(annotations.with_trailing_token(answers::REFUSED))?;
     let app = edit.items(&at(["spec", "containers"])).first();
-    if let Some(app) = app.map(|container| container["name"].clone()) {
+    let app = app.and_then(|container| container["name"].as_str());
+    if let Some(app) = app.map(str::to_owned) {
         for key in DEFAULTS {
             if edit.get(&annotations.with_trailing_token(key)).is_none() {
-                edit.put_in(&annotations, key, app.clone())?;
+                annotate(edit, key, &app)?;
             }
         }
     }

@@ -219,3 +219,26 @@ fn covers(list: &str, port: u16) -> bool {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::covers;
+
+    #[test]
+    fn a_list_of_ports_has_numbers_and_ranges() {
+        for list in ["15001", "25,15001", "25, 15000-15010 ", "15001-15001"] {
+            assert!(covers(list, 15001), "{list}");
+        }
+        for list in [
+            "",
+            "25",
+            "15002-15010",
+            "15010-15000",
+            "http",
+            "1500",
+            "-15001",
+        ] {
+            assert!(!covers(list, 15001), "{list}");
+        }
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use proxyunwrap_api::peers::{HeaderPolicy, TrustedPeer};
 use proxyunwrap_operator::inject;
@@ -28,7 +28,19 @@ pub struct Case {
 }
 
 /// All, by name.
-pub fn all() -> Vec<Case> {
+pub fn all() -> &'static [Case] {
+    static ALL: LazyLock<Vec<Case>> = LazyLock::new(read_all);
+    &ALL
+}
+
+/// One.
+pub fn named(name: &str) -> &'static Case {
+    let mut all = all().iter();
+    all.find(|case| case.name == name)
+        .unwrap_or_else(|| panic!("no case {name}"))
+}
+
+fn read_all() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let mut folders: Vec<PathBuf> = entries(&folder);
     folders.sort();

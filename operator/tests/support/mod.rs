@@ -11,6 +11,7 @@
 )]
 
 pub mod api;
+pub mod any;
 pub mod case;
 pub mod certificates;
 pub mod future;
