@@ -48,6 +48,8 @@ unit: ## Tests that need nothing but Rust
 	cargo test --workspace --locked --doc
 	cargo test --locked -p proxyunwrap-header --tests
 	cargo test --locked -p proxyunwrap-dataplane --test simulation
+	cargo test --locked -p proxyunwrap-api -p proxyunwrap-operator --tests
+	cargo test --locked -p proxyunwrap-e2e --test dockerfile
 
 # One test at a time within a file: each has the two cores of a small machine to itself.
 SYSTEM := $(filter-out simulation,$(basename $(notdir $(wildcard dataplane/tests/*.rs))))
@@ -112,17 +114,24 @@ install-yaml: ## Write charts/install.yaml from the chart
 chart-check: packages ## The chart without a cluster: lint, schema, settings, alerts, dashboard, copies
 	PATH="$(HELM_FOLDER):$$PATH" charts/check/chart.sh
 
-# Compiled outside: there is no network inside. Two tests at a time: the cluster has one node.
+# Compiled outside: there is no network inside.
 E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
+INSIDE = $(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true PROXYUNWRAP_CLUSTER=$(CLUSTER_COMMAND)
 
 .PHONY: e2e
 e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)
 	$(CLUSTER_COMMAND) load target/images/*.tar
 	$(CLUSTER_COMMAND) run charts/check/server.sh
+	$(MAKE) cluster-install
 	$(E2E) --lib --bins
-	$(E2E) --test '*' --no-run
-	$(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true $(E2E) --test '*' --no-fail-fast \
-	  -- --test-threads=2 --show-output
+	$(E2E) --test promises --test outages --no-run
+	$(INSIDE) $(E2E) --test promises -- --test-threads=2 --show-output
+	$(INSIDE) $(E2E) --test outages -- --test-threads=1 --show-output
+
+.PHONY: cluster-install
+cluster-install: ## Install the chart on the cluster as the tests do; needs images and cluster-up
+	$(CLUSTER_COMMAND) run helm upgrade --install proxyunwrap charts/proxyunwrap \
+	  --namespace proxyunwrap-system --create-namespace --values e2e/manifests/values.yaml --wait --timeout 60s
 
 .PHONY: packages
 packages: ## Install the Debian packages that tests and demo need

@@ -27,9 +27,7 @@ pub use self::held::{Held, Kept};
 pub use self::journey::{FAMILIES, Journey};
 pub use self::load::{Load, Request};
 pub use self::manifest::Manifest;
-pub use self::namespace::{
-    Created, Namespace, in_labelled_namespace, in_namespace, in_namespaces,
-};
+pub use self::namespace::{Created, Namespace, in_labelled_namespace, in_namespace, in_namespaces};
 pub use self::node::Node;
 pub use self::operator::{Bundle, Operator};
 pub use self::pod::Pod;

@@ -127,9 +127,9 @@ fn judge(pod: &Pod, namespace: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn said(change: serde_json::Value) -> String {
+    fn said(change: &serde_json::Value) -> String {
         let mut pod = serde_json::to_value(question()).unwrap();
-        json_patch::merge(&mut pod, &change);
+        json_patch::merge(&mut pod, change);
         let pod = serde_json::from_value(pod).unwrap();
         judge(&pod, "shop").map_or_else(|error| error.to_string(), |()| "ok".to_owned())
     }
@@ -137,19 +137,20 @@ mod tests {
     #[test]
     fn a_pod_with_both_containers_would_have_its_sidecar() {
         let both = json!([{"name": "proxyunwrap-init"}, {"name": "proxyunwrap"}]);
-        assert_eq!(said(json!({"spec": {"initContainers": both}})), "ok");
+        assert_eq!(said(&json!({"spec": {"initContainers": both}})), "ok");
         let half = json!([{"name": "proxyunwrap-init"}]);
-        assert_ne!(said(json!({"spec": {"initContainers": half}})), "ok");
+        assert_ne!(said(&json!({"spec": {"initContainers": half}})), "ok");
     }
 
     #[test]
     fn a_refusal_is_handed_on_and_silence_is_named() {
-        let refused = json!({"proxyunwrap.dev/refused": "PodSecurityLevel: shop enforces baseline"});
-        let refused = said(json!({"metadata": {"annotations": refused}}));
+        let refused =
+            json!({"proxyunwrap.dev/refused": "PodSecurityLevel: shop enforces baseline"});
+        let refused = said(&json!({"metadata": {"annotations": refused}}));
         assert!(
             refused.ends_with("PodSecurityLevel: shop enforces baseline"),
             "{refused}"
         );
-        assert!(said(json!({})).contains("none answered"));
+        assert!(said(&json!({})).contains("none answered"));
     }
 }

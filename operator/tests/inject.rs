@@ -115,7 +115,11 @@ fn fill_in(pod: &mut Value) {
     let token = json!({
         "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access-x", "readOnly": true
     });
-    for container in pod["spec"]["initContainers"].as_array_mut().unwrap() {
+    for container in pod["spec"]["initContainers"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
         container["terminationMessagePath"] = "/dev/termination-log".into();
         if let Some(mounts) = container["volumeMounts"].as_array_mut() {
             mounts.push(token.clone());
@@ -125,7 +129,7 @@ fn fill_in(pod: &mut Value) {
             probe.insert("successThreshold".to_owned(), json!(1));
         }
     }
-    for volume in pod["spec"]["volumes"].as_array_mut().unwrap() {
+    for volume in pod["spec"]["volumes"].as_array_mut().into_iter().flatten() {
         if let Some(source) = volume.get_mut("downwardAPI") {
             source["defaultMode"] = json!(420);
         }
@@ -137,7 +141,7 @@ fn same(want: &Value, got: &Value) -> Result<(), String> {
     if want == got {
         return Ok(());
     }
-    let [want, got] = [want, got].map(|pod| serde_saphyr::to_string(pod).unwrap());
+    let [want, got] = [want, got].map(|pod| serde_saphyr::to_string(pod).expect("a pod is YAML"));
     let without = |one: &str, other: &str, sign: char| {
         let other: Vec<&str> = other.lines().collect();
         let lines = one.lines().filter(|line| !other.contains(line));

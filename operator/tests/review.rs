@@ -31,12 +31,12 @@ fn asking(pod: &Value) -> Value {
 }
 
 fn reviewed(case: &Case, asked: &Value) -> Reviewed {
-    review(asked.to_string().as_bytes(), &case.world, &case.settings).unwrap()
+    review(asked.to_string().as_bytes(), &case.world, &case.settings).expect("it is a review")
 }
 
 /// The answer's `response`.
 fn response(reviewed: &Reviewed) -> Value {
-    let answer: Value = serde_json::from_slice(&reviewed.response).unwrap();
+    let answer: Value = serde_json::from_slice(&reviewed.response).expect("an answer is JSON");
     assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
     assert_eq!(answer["kind"], "AdmissionReview");
     answer["response"].clone()
@@ -47,9 +47,9 @@ fn patched(response: &Value, object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(patch) = response.get("patch") {
         assert_eq!(response["patchType"], "JSONPatch");
-        let patch: ByteString = serde_json::from_value(patch.clone()).unwrap();
-        let patch: json_patch::Patch = serde_json::from_slice(&patch.0).unwrap();
-        json_patch::patch(&mut object, &patch).unwrap();
+        let patch: ByteString = serde_json::from_value(patch.clone()).expect("base64");
+        let patch: json_patch::Patch = serde_json::from_slice(&patch.0).expect("a patch");
+        json_patch::patch(&mut object, &patch).expect("the patch fits");
     }
     object
 }

@@ -5,7 +5,7 @@
 //! - [`annotations`] is the table of what may be written on a pod or a Service instead.
 //!
 //! No behaviour: nothing here reads a cluster, a clock or the environment. The YAML of the custom
-//! resource is generated from these types ([`crd`]).
+//! resource is generated from these types ([`crd()`]).
 
 pub mod annotations;
 mod crd;

@@ -74,7 +74,7 @@ pub struct App {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^127(\.[0-9]{1,3}){3}:[1-9][0-9]{0,4}$"))]
     pub ipv4: Option<String>,
-    /// Where clients of IPv6 are dialled for, such as [::1]:8080.
+    /// Where clients of IPv6 are dialled for, such as `[::1]:8080`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^\[::1\]:[1-9][0-9]{0,4}$"))]
     pub ipv6: Option<String>,

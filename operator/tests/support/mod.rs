@@ -10,8 +10,8 @@
     reason = "nothing here is a library; `pub` marks what a module is for"
 )]
 
-pub mod api;
 pub mod any;
+pub mod api;
 pub mod case;
 pub mod certificates;
 pub mod future;

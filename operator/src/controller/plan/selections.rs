@@ -37,8 +37,11 @@ pub(super) struct Selections<'a> {
     namespace_labels: BTreeMap<String, String>,
     seen: Seen<'a>,
     resolver: Resolver<'a>,
-    known: HashMap<Template<'a>, Vec<(Option<PodSpec>, Rc<Chosen>)>>,
+    known: HashMap<Template<'a>, Vec<Answer>>,
 }
+
+/// What was said about pods of this shape.
+type Answer = (Option<PodSpec>, Rc<Chosen>);
 
 /// What decides beside the containers: labels, annotations that others made, and who made the pod.
 #[derive(PartialEq, Eq, Hash)]
