@@ -116,7 +116,7 @@ chart-check: packages ## The chart without a cluster: lint, schema, settings, al
 
 # Compiled outside: there is no network inside.
 E2E = cargo test --locked -p proxyunwrap-e2e --features cluster
-INSIDE = $(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true PROXYUNWRAP_CLUSTER=$(CLUSTER_COMMAND)
+INSIDE = $(CLUSTER_COMMAND) run env CARGO_NET_OFFLINE=true PROXYUNWRAP_CLUSTER=$(CURDIR)/$(CLUSTER_COMMAND)
 
 .PHONY: e2e
 e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=embedded or kind)

@@ -23,6 +23,9 @@ use values::Listen;
 /// The specification, section 2: a receiver may give up after "at least 3 seconds".
 const MIN_HEADER_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// A configuration for a pod that just came takes a second to arrive; a descriptor waits meanwhile.
+const MAX_UNTRUSTED_WAIT: Duration = Duration::from_secs(10);
+
 /// The longest header without TLVs: 16 bytes and two AF_UNIX addresses (216).
 const MIN_MAX_BYTES: usize = 232;
 
@@ -79,6 +82,8 @@ pub struct Port {
     pub redirect: Option<u16>,
     /// Whom to believe.
     pub trust: Trust,
+    /// How long others wait for a configuration that believes them.
+    pub untrusted_wait: Duration,
     /// What its connections are held to.
     pub policy: Policy,
 }
@@ -166,6 +171,7 @@ fn port((index, written): (usize, &file::Port)) -> Result<Arc<Port>, Error> {
         listen: written.listen.clone(),
         redirect: written.port,
         trust: trust(&path, &written.peers)?,
+        untrusted_wait: untrusted_wait(&path, &written.peers)?,
         policy,
     };
     check_listen(&path, &port)?;
@@ -231,6 +237,16 @@ fn trust(path: &str, peers: &file::Peers) -> Result<Trust, Error> {
             path: format!("{path}.peers"),
             source,
         })
+}
+
+fn untrusted_wait(path: &str, peers: &file::Peers) -> Result<Duration, Error> {
+    match peers.untrusted_wait.0 {
+        wait if wait <= MAX_UNTRUSTED_WAIT => Ok(wait),
+        _ => Err(value(
+            &format!("{path}.peers.untrustedWait"),
+            "longer than 10s: strangers would fill the place of others",
+        )),
+    }
 }
 
 fn check_name(path: &str, name: &str) -> Result<(), Error> {

@@ -7,6 +7,7 @@ mod carry;
 mod listener;
 mod orders;
 pub mod socket;
+mod strangers;
 mod wheel;
 mod worker;
 

@@ -3,6 +3,7 @@
 //! Workers carry the connections; this thread does what is not hot. It ends with 0 when what was
 //! open has finished, or was cut at the drain deadline.
 
+mod notice;
 mod service;
 mod signals;
 mod source;

@@ -10,6 +10,16 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use socket2::SockAddr;
+use tokio::io::unix::AsyncFd;
+
+/// A descriptor that the runtime says the readiness of.
+///
+/// # Errors
+/// Those of epoll_ctl(2).
+pub fn in_runtime(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an OwnedFd is open for as long as it lives, and names one descriptor all its life.
+    Ok(unsafe { AsyncFd::register(fd) }?)
+}
 
 /// Accepts one connection: non-blocking, close-on-exec, with the peer's address in the same call.
 ///

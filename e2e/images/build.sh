@@ -22,6 +22,8 @@ main() {
   mkdir -p "$OUT"
 
   program proxyunwrap-dataplane --at-most "$MAX_BYTES" "$programs/proxyunwrap-dataplane"
+  # What an upgrade brings: the same program under another tag is another image to the operator.
+  TAG=next program proxyunwrap-dataplane "$programs/proxyunwrap-dataplane"
   program proxyunwrap-operator --at-most "$MAX_OPERATOR" "$programs/proxyunwrap-operator"
   program testapp "$programs/testapp"
   # nginx and HAProxy take SIGTERM for "at once", and have other signals for "when all is answered".
@@ -45,9 +47,9 @@ packages() { image packages "$@"; }
 
 # image KIND NAME ARGUMENTS...
 image() {
-  local kind=$1 name=$2
+  local kind=$1 name=$2 tag=${TAG:-dev}
   shift 2
-  target/debug/image "$kind" --name "localhost/$name:dev" --out "$OUT/$name.tar" "$@"
+  target/debug/image "$kind" --name "localhost/$name:$tag" --out "$OUT/$name-$tag.tar" "$@"
 }
 
 main

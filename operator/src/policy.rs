@@ -108,6 +108,8 @@ pub struct Networks {
     pub forbid: BTreeSet<IpNet>,
     /// Not looked at.
     pub pass: BTreeSet<IpNet>,
+    /// Pods or nodes are among them, which come and go: a peer in no list may be in one soon.
+    pub followed: bool,
 }
 
 /// What is to be done with a pod.

@@ -1,5 +1,10 @@
 //! What the operator writes, the dataplane reads: configuration, arguments and variables of every case
 //! go through the dataplane's own parsers. Only these tests join the two programs.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
 
 mod support;
 
@@ -74,7 +79,7 @@ fn the_dataplane_reads_every_command_line() {
         let sidecar = container(&pod, names::SIDECAR);
         match command(&init["args"]) {
             Command::Init(init) => {
-                assert_eq!(init.config, Some(path.clone().into()), "{}", case.name)
+                assert_eq!(init.config, Some(path.clone().into()), "{}", case.name);
             }
             other => panic!("{}: {other:?}", case.name),
         }

@@ -4,6 +4,11 @@
 //! came `then`, what is `gone` by now, and the plan that is `want`ed, in words. Whatever the case, the
 //! plan is carried out and made again: nothing more is to be written then, and times of conditions
 //! that hold are kept. `UPDATE=1` rewrites `want`; read the difference.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
 
 #[path = "support/words.rs"]
 mod words;

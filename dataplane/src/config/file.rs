@@ -91,6 +91,9 @@ pub struct Peers {
     /// Bytes are not looked at; the peer is the client.
     #[serde(default)]
     pub pass: Vec<Network>,
+    /// How long a peer in no list waits, unread, for a configuration that lists it; 10 s at most.
+    #[serde(default)]
+    pub untrusted_wait: Span,
 }
 
 /// What a header must be like.

@@ -63,9 +63,9 @@ impl Worker {
             let Some(Some(listener)) = self.listeners.open.get(index) else {
                 return;
             };
-            let live = Rc::clone(&listener.live);
+            let (live, at) = (Rc::clone(&listener.live), listener.address);
             match sys::accept(&listener.fd) {
-                Ok((socket, from)) => self.take_in(live, socket, Peer::new(from)),
+                Ok((socket, from)) => self.take_in(live, at, socket, Peer::new(from)),
                 Err(error) if !self.goes_on_after(&error) => return,
                 Err(_) => {}
             }
@@ -85,9 +85,16 @@ impl Worker {
         }
     }
 
-    fn take_in(&mut self, live: Rc<LivePort>, socket: OwnedFd, peer: Peer) {
+    /// Makes room for a connection that came by the listener `at`, if its peer is trusted.
+    pub(super) fn take_in(
+        &mut self,
+        live: Rc<LivePort>,
+        at: SocketAddr,
+        socket: OwnedFd,
+        peer: Peer,
+    ) {
         let Some(rule) = live.port.trust.rule(peer.address().ip()) else {
-            return self.refuse(peer, Outcome::Untrusted);
+            return self.keep_waiting(&live, at, socket, peer);
         };
         let now = self.now;
         let logic = Connection::new(peer, rule, &live.port.policy, now);
@@ -98,6 +105,7 @@ impl Worker {
             self.evict_oldest();
         }
         self.insert(|key| Carried::new(key, logic, live, socket, now));
+        self.leave_room();
     }
 
     /// At the limit the oldest connection without a header makes room for whoever comes; if there
@@ -111,7 +119,7 @@ impl Worker {
     }
 
     /// Closes unread and counts; the log has no line, or a scanner could fill it.
-    fn refuse(&self, peer: Peer, outcome: Outcome) {
+    pub(super) fn refuse(&self, peer: Peer, outcome: Outcome) {
         tracing::debug!(%peer, outcome = outcome.label(), "connection refused");
         self.parts.counters.record_end(None, outcome);
     }
@@ -214,7 +222,8 @@ impl Worker {
         for _ in 0..socket::BACKLOG {
             match sys::accept(&listener.fd) {
                 Ok((socket, from)) => {
-                    self.take_in(Rc::clone(&listener.live), socket, Peer::new(from));
+                    let live = Rc::clone(&listener.live);
+                    self.take_in(live, listener.address, socket, Peer::new(from));
                 }
                 Err(_) => return,
             }

@@ -16,10 +16,12 @@ impl Worker {
             Order::Setup(setup, added) => self.set_up(&setup, added),
             Order::Drain => {
                 self.stop_accepting();
+                self.refuse_strangers();
                 self.draining = true;
             }
             Order::Cut => {
                 self.stop_accepting();
+                self.refuse_strangers();
                 self.draining = true;
                 for key in self.keys() {
                     self.cut(key, Outcome::Drained);
@@ -56,6 +58,7 @@ impl Worker {
         for (address, fd) in added {
             self.add_listener(address, fd, &wanted);
         }
+        self.judge_strangers(&wanted);
     }
 
     fn keys(&self) -> Vec<Key> {

@@ -12,6 +12,7 @@ use slab::Slab;
 
 use super::carry::{Carried, Turn};
 use super::listener::Listeners;
+use super::strangers::Strangers;
 use super::wheel::Wheel;
 use super::{Limits, Mailbox};
 use crate::access_log::AccessLog;
@@ -69,6 +70,7 @@ pub(super) struct Worker {
     pub(super) parts: Parts,
     pub(super) epoll: Epoll,
     pub(super) listeners: Listeners,
+    pub(super) strangers: Strangers,
     pub(super) connections: Slab<Carried>,
     pub(super) limits: Limits,
     /// Connections without a header, oldest first; some have one or are gone by now.
@@ -106,6 +108,7 @@ impl Worker {
             parts,
             epoll,
             listeners: Listeners::default(),
+            strangers: Strangers::default(),
             connections: Slab::new(),
             limits: Limits {
                 open: 0,
@@ -147,6 +150,7 @@ impl Worker {
             }
         }
         self.expire();
+        self.refuse_late();
         self.resume_accepting();
     }
 
@@ -155,11 +159,10 @@ impl Worker {
             return EpollTimeout::ZERO;
         }
         let deadline = self.deadlines.wait(self.now);
-        let resume = self
-            .listeners
-            .resume_at()
-            .map(|at| at.saturating_sub(self.now).max(1));
-        let wait = [deadline, resume].into_iter().flatten().min();
+        let later = |at: Tick| at.saturating_sub(self.now).max(1);
+        let resume = self.listeners.resume_at().map(later);
+        let stranger = self.strangers.next().map(later);
+        let wait = [deadline, resume, stranger].into_iter().flatten().min();
         let millis = wait.map(|wait| i32::try_from(wait).unwrap_or(i32::MAX));
         millis.map_or(EpollTimeout::NONE, |wait| {
             EpollTimeout::try_from(wait).unwrap_or(EpollTimeout::ZERO)

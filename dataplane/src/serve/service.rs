@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use super::notice::Notice;
 use super::signals::Signals;
 use super::{Error, Fixed, Source};
 use crate::admin::{self, Shown};
@@ -17,7 +18,7 @@ use crate::engine::Engine;
 use crate::health::{self, Health};
 use crate::limits;
 
-/// How often the configuration file is looked at.
+/// How often the configuration file is looked at, beside whenever a change is noticed.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// How long workers may take to cut what is open: their turn is far shorter.
@@ -51,6 +52,7 @@ impl Service {
 
     /// Until a signal asks to end: reloads, and looks after itself.
     async fn serve(&mut self, signals: &mut Signals) {
+        let notice = Notice::of(self.source.path());
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut test_at = Instant::now();
@@ -59,6 +61,7 @@ impl Service {
             tokio::select! {
                 () = signals.end.asked() => return,
                 _ = signals.hang_up.recv() => self.reload(),
+                () = notice.changed() => if self.source.has_changed() { self.reload() },
                 _ = look.tick() => if self.source.has_changed() { self.reload() },
                 () = sleep_until(test_at), if test.is_none() => test = Some(self.begin_test()),
                 found = result(&mut test) => {

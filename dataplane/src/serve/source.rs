@@ -106,7 +106,8 @@ impl Source {
         read(self.path()).is_ok_and(|text| text != self.text)
     }
 
-    fn path(&self) -> &Path {
+    /// The file that may change.
+    pub fn path(&self) -> &Path {
         match &self.kind {
             Kind::File(path) | Kind::Flags { subnets: path, .. } => path,
         }

@@ -34,7 +34,6 @@ fn a_refused_file_is_named_with_its_fault_until_a_good_one_comes() {
     ];
     for (refused, (config, says)) in (1..).zip(faults) {
         stand.configure(&config);
-        stand.signal(Signal::SIGHUP);
         is_refused(&stand, refused, says);
         talk.says("still here");
     }
@@ -45,7 +44,6 @@ fn a_refused_file_is_named_with_its_fault_until_a_good_one_comes() {
     Talk::open(&stand, 1).ends();
 
     stand.configure(&enrolled(PORT));
-    stand.signal(Signal::SIGHUP);
     wait::until("the fault is forgotten", PATIENCE, || {
         shown(&stand)["lastError"].is_null().then_some(())
     });
@@ -70,7 +68,6 @@ fn a_port_that_is_taken_refuses_the_whole_file() {
     ]
     .concat();
     stand.configure(&with(&enrolled(PORT), "accessLog:", &ports));
-    stand.signal(Signal::SIGHUP);
     is_refused(&stand, 1, "port taken: could not listen on [::]:15003");
     let dial = || std::net::TcpStream::connect((POD4, 15002));
     assert!(

@@ -192,6 +192,37 @@ fn a_changed_list_of_peers_counts_for_newcomers_alone() {
     established.ends();
 }
 
+/// As a balancer that has just come: its first connection is there before the news of it.
+#[test]
+fn a_stranger_waits_unread_for_a_configuration_that_lists_it() {
+    let patient = with(&enrolled(PORT), "pass: []", "pass: [], untrustedWait: 10s");
+    let unlisted = with(&patient, "10.9.0.0/24", "10.99.0.0/24");
+    let stand = Stand::new("stranger", &unlisted);
+    let _app = App::start(&stand.lab.pod.namespace, "[::]:8080", app::echo);
+    let begin = |number| Talk::begin(stand.dial(), number);
+    let early: Vec<_> = (1..=3).map(begin).collect();
+    stand.configure(&patient);
+    for talk in early {
+        talk.is_greeted();
+        talk.ends();
+    }
+    assert_eq!(stand.metrics().ended("untrusted"), 0);
+}
+
+#[test]
+fn a_stranger_that_stays_one_is_refused_when_its_time_is_over() {
+    let wait = "pass: [], untrustedWait: 500ms";
+    let config = with(&enrolled(PORT), "pass: []", wait);
+    let unlisted = with(&config, "10.9.0.0/24", "10.99.0.0/24");
+    let stand = Stand::new("strangers", &unlisted);
+    let start = Instant::now();
+    let mut stream = stand.dial();
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0, "it was answered");
+    let waited = start.elapsed();
+    assert!(waited >= Duration::from_millis(500), "{waited:?}");
+    stand.metrics_when("it is counted", |metrics| metrics.ended("untrusted") == 1);
+}
+
 /// The operator writes it where a reference to balancers finds nobody.
 #[test]
 fn a_list_that_names_nobody_is_taken_over_and_refuses_everybody() {

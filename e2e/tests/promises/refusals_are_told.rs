@@ -90,7 +90,7 @@ async fn every_refusal_names_what_it_is_about() -> anyhow::Result<()> {
             (host_network, "HostNetwork", "hostNetwork"),
             (conflict, "PortConflict", "15090"),
             (windows, "UnsupportedOS", "indows"),
-            (mesh, "OtherMeshCapturesPort", "excludeInboundPorts"),
+            (mesh, "OtherMeshCapturesPort", "sidecar.istio.io/inject"),
             (ports("http"), "NoMatchingPort", "http"),
             (ports("0"), "InvalidAnnotation", "ports"),
             (

@@ -49,7 +49,7 @@ async fn a_pod_older_than_the_resource_is_missed_until_it_is_made_anew() -> anyh
         let reason = (ConditionType::PodsUpToDate, "MissedPods");
         unwrap.says(reason.0, "False", reason.1).await?;
         let advice = unwrap.says(ConditionType::Ready, "False", reason.1).await?;
-        has(&advice, "kubectl rollout restart deployment/app")?;
+        has(&advice, "rollout restart deployment/app")?;
 
         space.managed().await?;
         pod.delete().await?;
@@ -113,7 +113,7 @@ async fn is_outdated(space: &Namespace, dataplane: &str) -> anyhow::Result<()> {
         .says(ConditionType::PodsUpToDate, "False", reason)
         .await?;
     let advice = unwrap.says(ConditionType::Ready, "False", reason).await?;
-    has(&advice, "kubectl rollout restart deployment/app")?;
+    has(&advice, "rollout restart deployment/app")?;
     let row = unwrap.row().await?;
     ensure!(row == ["False", reason, "1", "1", "1", "0"], "{row:?}");
     Ok(())
@@ -139,7 +139,8 @@ async fn of_two_resources_the_older_wins_and_the_younger_says_so() -> anyhow::Re
         has(&told, "a-older")?;
         older.says(kind, "True", "Accepted").await?;
         older.counts(well(1)).await?;
-        younger.counts(NONE).await?;
+        let taken = PodCounts { matched: 1, ..NONE };
+        younger.counts(taken).await?;
 
         older.delete().await?;
         younger.says(kind, "True", "Accepted").await.map(drop)

@@ -6,9 +6,12 @@
 
 mod file;
 
+use std::time::Duration;
+
 use ipnet::IpNet;
 use proxyunwrap_api::names::{ADMIN_PORT, NOBODY};
 use proxyunwrap_api::ports::{App, PortHeader, PortTimeouts};
+use proxyunwrap_api::values::Span;
 
 use self::file::{AccessLog, Admin, Apps, Claims, Drain, File, Header, Peers, Port, Timeouts};
 use super::{InjectedPort, ports};
@@ -18,6 +21,10 @@ use crate::refusal::{Reason, Refusal};
 /// Longest configuration in bytes: Kubernetes takes 256 KiB of annotations for each object, and others
 /// need some, too.
 const LONGEST: usize = 192 * 1024;
+
+/// How long news of a balancer's new pod may take to reach a sidecar; its first connections wait
+/// unread meanwhile.
+const NEWS: Duration = Duration::from_secs(5);
 
 /// The file for these ports.
 pub(super) fn text(ports: &[InjectedPort], policy: &Policy) -> String {
@@ -98,6 +105,7 @@ fn peers(networks: &Networks) -> Peers {
         optional,
         forbid,
         pass,
+        followed,
     } = networks;
     let mut require: Vec<IpNet> = require.iter().copied().collect();
     if [optional, forbid, pass].iter().all(|list| list.is_empty()) && require.is_empty() {
@@ -108,6 +116,7 @@ fn peers(networks: &Networks) -> Peers {
         optional: optional.iter().copied().collect(),
         forbid: forbid.iter().copied().collect(),
         pass: pass.iter().copied().collect(),
+        untrusted_wait: followed.then_some(Span(NEWS)),
     }
 }
 

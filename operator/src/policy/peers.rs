@@ -137,6 +137,9 @@ fn add(peer: &TrustedPeer, namespace: &str, world: &World, settings: &Settings, 
     for network in cidrs.iter().flatten().chain(cluster) {
         found.write(network.0, *header);
     }
+    if pods.is_some() || nodes.is_some() {
+        found.follow();
+    }
     if let Some(pods) = pods {
         for address in pod_addresses(pods, namespace, world, found) {
             found.refer(address, *header);

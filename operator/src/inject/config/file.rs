@@ -47,6 +47,7 @@ pub(super) enum Apps<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Peers {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) require: Vec<IpNet>,
@@ -56,6 +57,8 @@ pub(super) struct Peers {
     pub(super) forbid: Vec<IpNet>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) pass: Vec<IpNet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) untrusted_wait: Option<Span>,
 }
 
 #[derive(Serialize)]

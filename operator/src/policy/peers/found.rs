@@ -19,6 +19,7 @@ const MOST: usize = 1_000;
 pub(super) struct Found {
     networks: BTreeMap<IpNet, Rule>,
     problems: Vec<Problem>,
+    followed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,11 @@ impl Found {
                 ),
             });
         }
+    }
+
+    /// There is a reference, whomever it leads to at present.
+    pub(super) fn follow(&mut self) {
+        self.followed = true;
     }
 
     /// An address that a reference leads to.
@@ -74,6 +80,7 @@ impl Found {
             optional: list(HeaderPolicy::Optional).into_iter().collect(),
             forbid: list(HeaderPolicy::Forbid).into_iter().collect(),
             pass: list(HeaderPolicy::Pass).into_iter().collect(),
+            followed: self.followed,
         };
         let lists = [
             &networks.require,
