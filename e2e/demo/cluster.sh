@@ -23,8 +23,8 @@ main() {
   cluster=$(choose_cluster)
   "$cluster" up
   for image in "${IMAGES[@]}"; do
-    [[ -e target/images/$image.tar ]] || fail "target/images/$image.tar is not there: make images"
-    "$cluster" load "target/images/$image.tar"
+    [[ -e target/images/$image-dev.tar ]] || fail "target/images/$image-dev.tar is not there: make images"
+    "$cluster" load "target/images/$image-dev.tar"
   done
   "$cluster" run e2e/demo/cluster.sh inside
   echo
