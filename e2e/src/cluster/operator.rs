@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::ListParams;
@@ -24,8 +23,11 @@ const RELEASE: &str = "proxyunwrap";
 /// Its Deployment, and its Lease.
 const NAME: &str = "proxyunwrap-operator";
 
-/// Its Service, and the configuration of the webhook.
+/// The configuration of the webhook.
 const WEBHOOK: &str = "proxyunwrap-webhook";
+
+/// The Secret with what it is believed for.
+const SECRET: &str = "proxyunwrap-webhook-certificate";
 
 /// Its pods, by the chart's labels.
 const LABEL: &str = "app.kubernetes.io/instance=proxyunwrap,app.kubernetes.io/component=operator";
@@ -61,25 +63,22 @@ impl Operator {
         self.has(replicas).await
     }
 
-    /// Waits until so many are ready and the Deployment knows no other.
+    /// Waits until so many are ready, and all others are gone: one that was asked to end answers for
+    /// some seconds more.
     ///
     /// # Errors
     /// That is not so within a minute.
     pub async fn has(&self, replicas: u32) -> anyhow::Result<()> {
         let count = usize::try_from(replicas)?;
-        self.space.ready_pods(LABEL, count).await?;
-        let deployments = self.space.api::<Deployment>();
-        until(
-            &format!("{replicas} operators are ready"),
-            LIMIT,
-            async || {
-                let found = deployments.get_opt(NAME).await?;
-                let status = found.and_then(|one| one.status).unwrap_or_default();
-                let ready = status.ready_replicas.unwrap_or_default();
-                ensure!(i64::from(ready) == i64::from(replicas), "{ready} are");
-                Ok(())
-            },
-        )
+        let what = format!("{replicas} operators are ready, and no other is there");
+        until(&what, LIMIT, async || {
+            let pods = self.pods().await?;
+            ensure!(pods.len() == count, "{} pods are there", pods.len());
+            for pod in pods {
+                pod.ready_within(Duration::ZERO).await?;
+            }
+            Ok(())
+        })
         .await
     }
 

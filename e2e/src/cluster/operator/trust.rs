@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
-use super::{LIMIT, Operator, WEBHOOK};
+use super::{LIMIT, Operator, SECRET, WEBHOOK};
 use crate::cluster::wait::until;
 
 /// What there is to believe, as PEM.
@@ -31,7 +31,7 @@ impl Operator {
             "the webhook's configuration names the Secret's CA",
             LIMIT,
             async || {
-                let data = secrets.get(WEBHOOK).await?.data.unwrap_or_default();
+                let data = secrets.get(SECRET).await?.data.unwrap_or_default();
                 let part = |key: &str| data.get(key).map(|part| part.0.clone());
                 let authorities = part("ca.crt").context("no ca.crt")?;
                 for named in self.named().await? {
@@ -71,7 +71,7 @@ impl Operator {
         let ask = json!({"metadata": {"annotations": {"proxyunwrap.dev/rotate": what}}});
         let secrets = self.space.api::<Secret>();
         secrets
-            .patch(WEBHOOK, &PatchParams::default(), &Patch::Merge(ask))
+            .patch(SECRET, &PatchParams::default(), &Patch::Merge(ask))
             .await?;
         Ok(())
     }
