@@ -128,6 +128,13 @@ e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=e
 	$(INSIDE) $(E2E) --test promises -- --test-threads=2 --show-output
 	$(INSIDE) $(E2E) --test outages -- --test-threads=1 --show-output
 
+.PHONY: scale
+scale: images cluster-up ## What 1,000 pods of 100 resources cost the operator, in figures
+	$(CLUSTER_COMMAND) load target/images/*.tar
+	$(MAKE) cluster-install
+	cargo build --locked -p proxyunwrap-e2e --features cluster --bin scale
+	$(INSIDE) target/debug/scale
+
 .PHONY: cluster-install
 cluster-install: ## Install the chart on the cluster as the tests do; needs images and cluster-up
 	$(CLUSTER_COMMAND) run helm upgrade --install proxyunwrap charts/proxyunwrap \

@@ -40,6 +40,14 @@ pub(super) fn float_gauge(value: f64) -> Metric {
     Metric::from_gauge(gauge)
 }
 
+pub(super) fn float_counter(value: f64) -> Metric {
+    let mut counter = Counter::default();
+    counter.set_value(value);
+    let mut metric = Metric::default();
+    metric.set_counter(counter);
+    metric
+}
+
 pub(super) fn labelled(labels: &[(&str, &str)], mut metric: Metric) -> Metric {
     let pair = |(name, value): &(&str, &str)| {
         let mut pair = LabelPair::default();

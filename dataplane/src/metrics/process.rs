@@ -1,11 +1,14 @@
 //! Series of the process itself. The prometheus crate has them too, with four more crates.
 
 use std::fs;
+use std::time::Duration;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use prometheus::proto::{MetricFamily, MetricType};
 
 use super::Process;
-use super::family::{counter, family, float_gauge, gauge, labelled};
+use super::family::{counter, family, float_counter, float_gauge, gauge, labelled};
 
 pub(super) fn families(process: &Process) -> Vec<MetricFamily> {
     let version = ("version", env!("CARGO_PKG_VERSION"));
@@ -54,7 +57,21 @@ pub(super) fn families(process: &Process) -> Vec<MetricFamily> {
             MetricType::GAUGE,
             vec![gauge(resident_bytes())],
         ),
+        family(
+            "process_cpu_seconds_total",
+            "Processor time of the process, its own and the kernel's.",
+            MetricType::COUNTER,
+            vec![float_counter(processor_seconds())],
+        ),
     ]
+}
+
+fn processor_seconds() -> f64 {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
+        return 0.0;
+    };
+    let seconds = |time: TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
+    (seconds(usage.user_time()) + seconds(usage.system_time())).as_secs_f64()
 }
 
 fn open_descriptors() -> u64 {

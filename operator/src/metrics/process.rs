@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::SystemTime;
 
-use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 
 pub(super) fn families(started: SystemTime) -> Vec<MetricFamily> {
     let started = started.duration_since(SystemTime::UNIX_EPOCH);
@@ -24,6 +24,7 @@ pub(super) fn families(started: SystemTime) -> Vec<MetricFamily> {
             "Resident memory of the process.",
             resident_bytes(),
         ),
+        processor_time(),
     ]
 }
 
@@ -51,6 +52,31 @@ fn gauge(name: &str, help: &str, value: f64) -> MetricFamily {
     family.set_field_type(MetricType::GAUGE);
     family.set_metric(vec![Metric::from_gauge(gauge)]);
     family
+}
+
+fn processor_time() -> MetricFamily {
+    let mut counter = Counter::default();
+    counter.set_value(processor_seconds());
+    let mut metric = Metric::default();
+    metric.set_counter(counter);
+    let mut family = MetricFamily::default();
+    family.set_name("process_cpu_seconds_total".to_owned());
+    family.set_help("Processor time of the process, its own and the kernel's.".to_owned());
+    family.set_field_type(MetricType::COUNTER);
+    family.set_metric(vec![metric]);
+    family
+}
+
+/// From /proc/self/stat: fields 14 and 15, in hundredths of a second on every Linux (USER_HZ). The
+/// name before them is in brackets, and may hold anything.
+fn processor_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    ticks
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
 }
 
 fn open_descriptors() -> f64 {
