@@ -152,7 +152,7 @@ impl Default for Controller {
     fn default() -> Self {
         Self {
             lease: "proxyunwrap-operator".to_owned(),
-            pod_patches_per_second: 50,
+            pod_patches_per_second: 200,
             label_namespaces: true,
             restarts: false,
         }

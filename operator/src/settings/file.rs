@@ -151,7 +151,7 @@ webhook: { configuration: pu, service: pu, secret: pu-tls }
     fn the_shortest_settings_are_read_with_their_defaults() {
         let settings = Settings::parse(GOOD, "pu-system").unwrap();
         assert!(settings.webhook.certificate.managed);
-        assert_eq!(settings.controller.pod_patches_per_second, 50);
+        assert_eq!(settings.controller.pod_patches_per_second, 200);
     }
 
     #[test]

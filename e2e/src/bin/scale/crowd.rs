@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Pod as Object;
 use kube::api::ListParams;
 use proxyunwrap_api::names::answers::CONFIG;
 use proxyunwrap_e2e::cluster::{Manifest, Namespace, Unwrap, until};
+use serde_json::json;
 
 /// In each namespace.
 const RESOURCES: usize = 10;
@@ -72,6 +73,27 @@ impl<'a> Crowd<'a> {
             .await?;
         }
         self.have(2).await
+    }
+
+    /// Pods that are asked about one after the other, as dry runs, while all the others are there.
+    pub(crate) async fn ask(&self, pods: usize) -> anyhow::Result<()> {
+        let space = self.first()?;
+        let pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"generateName": "asked-", "labels": {"app": name(0)}},
+            "spec": {"containers": [{
+                "name": "app",
+                "image": "nothing",
+                "ports": [{"name": "web", "containerPort": 8080}],
+            }]},
+        });
+        for _ in 0..pods {
+            let created = space.create_object(&pod, true).await?;
+            let containers = &created.object["spec"]["initContainers"];
+            ensure!(containers.is_array(), "not injected: {}", created.object);
+        }
+        Ok(())
     }
 
     /// One more pod of the balancer, which every pod has to trust.

@@ -59,6 +59,16 @@ impl Histogram {
         self.0.values().copied().max().unwrap_or_default()
     }
 
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let within = |part| self.quantile(part) * 1e3;
+        let (half, most) = (within(0.5), within(0.99));
+        format!(
+            "{}: half within {half} ms, 99 of 100 within {most} ms",
+            self.count()
+        )
+    }
+
     /// The bound in seconds of the bucket that holds this part of all.
     pub(crate) fn quantile(&self, part: f64) -> f64 {
         let wanted = part * self.count() as f64;
