@@ -66,6 +66,12 @@ fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds
 	    -- -max_total_time=$(SECONDS) -print_final_stats=1 2>&1 | grep -vE '^(#|"|NEW_FUNC|stat::(new|slow|peak))'; \
 	done
 
+.PHONY: fuzz-review
+fuzz-review: $(FUZZ)/bin/cargo-fuzz ## The same for what the webhook is asked; builds for minutes
+	mkdir -p operator/fuzz/corpus/review
+	cd operator && $(FUZZ)/bin/cargo-fuzz run --sanitizer none review fuzz/corpus/review fuzz/seeds/review \
+	  -- -max_total_time=$(SECONDS) -print_final_stats=1 2>&1 | grep -vE '^(#|"|NEW_FUNC|stat::(new|slow|peak))'
+
 .PHONY: budgets
 budgets: release ## Size of the dataplane, number of its dependencies, time to listening
 	e2e/budgets.sh $(RELEASE)
@@ -123,6 +129,7 @@ e2e: images cluster-up ## What we promise, tried on a real Kubernetes (CLUSTER=e
 	$(CLUSTER_COMMAND) load target/images/*.tar
 	$(CLUSTER_COMMAND) run charts/check/server.sh
 	$(MAKE) cluster-install
+	$(CLUSTER_COMMAND) run charts/check/monitoring.sh
 	$(E2E) --lib --bins
 	$(E2E) --test promises --test outages --no-run
 	$(INSIDE) $(E2E) --test promises -- --test-threads=2 --show-output
