@@ -2,8 +2,8 @@
 //!
 //! One Secret holds all of it, so that replicas share it and a new leader knows where the last one
 //! stopped: `tls.crt`, `tls.key` what is served; `ca.crt` every CA that is to be trusted; `ca.key`
-//! the key of the one that signs next. The leader alone writes: [`keep`]. Every replica loads what
-//! the Secret holds: [`follow`].
+//! the key of the one that signs next. The leader alone writes: [`keep()`]. Every replica loads what
+//! the Secret holds: [`follow()`].
 //!
 //! A new CA is trusted first and used later. It enters `ca.crt`, and with it the configuration of
 //! the webhook; only when that was so for [`plan::GRACE`] is the server's certificate signed by it.
