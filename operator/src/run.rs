@@ -147,6 +147,7 @@ impl Shared {
             events: self.events.clone(),
             metrics: Arc::clone(&self.metrics),
             limits: Limits::default(),
+            ending: self.ending.subscribe(),
         })
     }
 

@@ -76,6 +76,9 @@ pub struct Webhook {
     pub metrics: Arc<Metrics>,
     /// What a peer may take.
     pub limits: Limits,
+    /// True once we are about to end: each answer then asks its connection to be given up. An API
+    /// server that learns of it by our close may have asked again just then, and fails.
+    pub ending: watch::Receiver<bool>,
 }
 
 /// Answers until `stop` turns true, and then until what is open has ended.

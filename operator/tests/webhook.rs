@@ -34,6 +34,7 @@ struct Stand {
     replica: Replica,
     address: SocketAddr,
     metrics: Arc<Metrics>,
+    ending: watch::Sender<bool>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
 }
@@ -44,6 +45,7 @@ async fn stand(limits: Limits) -> Stand {
     let replica = certificates::lead(&api);
     until("a trusted certificate", || replica.trusted()).await;
     let metrics = Arc::new(Metrics::default());
+    let ending = watch::Sender::new(false);
     let webhook = Webhook {
         stores: Stores::default(),
         settings: Arc::new(Settings::parse(SETTINGS, "pu-system").unwrap()),
@@ -51,6 +53,7 @@ async fn stand(limits: Limits) -> Stand {
         events: Events::channel(Arc::clone(&metrics)).0,
         metrics: Arc::clone(&metrics),
         limits,
+        ending: ending.subscribe(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,6 +64,7 @@ async fn stand(limits: Limits) -> Stand {
         replica,
         address,
         metrics,
+        ending,
         stop,
         serving,
     }
@@ -245,6 +249,25 @@ async fn certificates_are_rotated_under_load_without_a_failed_request() {
     for client in clients {
         client.await.unwrap();
     }
+}
+
+/// A close of ours would meet the next request on its way.
+#[tokio::test]
+async fn before_the_end_each_answer_asks_for_another_connection() {
+    let stand = stand(Limits::default()).await;
+    let mut used = stand.connect().await;
+    let mut idle = stand.connect().await;
+    used.review(REVIEW).await.unwrap();
+    stand.ending.send_replace(true);
+    assert_eq!(used.review(REVIEW).await.unwrap().0, 200);
+    used.closed().await;
+    assert_eq!(
+        idle.review(REVIEW).await.unwrap().0,
+        200,
+        "it was closed unasked"
+    );
+    let mut new = stand.connect().await;
+    assert_eq!(new.review(REVIEW).await.unwrap().0, 200);
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ impl Admissions {
     /// # Errors
     /// One was not.
     pub(super) fn are_whole(&self) -> anyhow::Result<()> {
-        ensure!(self.injected > 100, "too few to say anything: {self:?}");
+        ensure!(self.injected > 20, "too few to say anything: {self:?}");
         ensure!(self.bare == 0 && self.failed.is_empty(), "{self:?}");
         Ok(())
     }

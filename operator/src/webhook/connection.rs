@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -49,7 +50,14 @@ async fn requests(
     let service = service_fn(|request| {
         asked.notify_one();
         let webhook = Arc::clone(webhook);
-        async move { Ok::<_, Infallible>(webhook.answer(request).await) }
+        async move {
+            let mut answer = webhook.answer(request).await;
+            if *webhook.ending.borrow() {
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(CONNECTION, close);
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
