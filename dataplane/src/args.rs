@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::compat::Flags;
 use crate::config::file::{ADMIN_PORT, SourceMode};
+use crate::engine::Relay;
 use crate::routes;
 
 /// go-mmproxy's flags of more than one letter, which Go lets one write with one dash.
@@ -43,6 +44,9 @@ pub struct Serve {
     /// kubelet's probes to answer on the admin port, as the operator writes them: a JSON object
     #[arg(long, env = "PROXYUNWRAP_PROBES", value_name = "JSON")]
     pub probes: Option<String>,
+    /// How payload is carried
+    #[arg(long, value_enum, env = "PROXYUNWRAP_RELAY", default_value_t = Relay::Auto)]
+    pub relay: Relay,
     /// Check the configuration and the probes, print what is wrong with it, and end
     #[arg(long)]
     pub check: bool,

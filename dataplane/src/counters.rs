@@ -75,6 +75,10 @@ pub struct Counters {
     pub mapped_dials: Cell,
     /// Payload bytes, in the order of [`Way::BOTH`].
     pub relayed: [Cell; 2],
+    /// Of these, bytes that were spliced.
+    pub spliced: [Cell; 2],
+    /// Reads of bulk for which there was no pipe.
+    pub pipes_refused: Cell,
     /// In the order of [`Pause::LABELS`].
     pub accept_pauses: [Cell; Pause::LABELS.len()],
     /// Log lines lost because the writer could not keep up.
@@ -99,6 +103,8 @@ impl Default for Counters {
             dials: cells(),
             mapped_dials: Cell::default(),
             relayed: cells(),
+            spliced: cells(),
+            pipes_refused: Cell::default(),
             accept_pauses: cells(),
             log_lost: Cell::default(),
             open: Cell::default(),
@@ -137,6 +143,11 @@ impl Counters {
     /// Counts relayed payload.
     pub fn record_relayed(&self, way: Way, bytes: usize) {
         self.relayed[way as usize].add(bytes as u64);
+    }
+
+    /// Counts payload that was read by splicing.
+    pub fn record_spliced(&self, way: Way, bytes: usize) {
+        self.spliced[way as usize].add(bytes as u64);
     }
 
     /// Counts a pause of accepting.

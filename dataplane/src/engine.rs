@@ -6,6 +6,9 @@
 mod carry;
 mod listener;
 mod orders;
+mod pace;
+mod pipes;
+mod relay;
 pub mod socket;
 mod strangers;
 mod wheel;
@@ -27,6 +30,7 @@ use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::claim::Own;
 use crate::counters::Counters;
+pub use pace::Relay;
 use socket::Dialling;
 
 /// How long an answer to [`Lister::list`] may take; a worker's turn is far shorter.
@@ -39,6 +43,8 @@ pub struct Setup {
     pub ports: Vec<(Arc<Port>, Vec<SocketAddr>)>,
     /// How the app is dialled.
     pub dialling: Dialling,
+    /// Which way bytes take.
+    pub relay: Relay,
     /// Addresses of this namespace.
     pub own: Arc<Own>,
     /// Limits for one worker.

@@ -137,6 +137,20 @@ fn connection_families(workers: &[Arc<Counters>]) -> Vec<MetricFamily> {
             }),
         ),
         family(
+            "spliced_bytes_total",
+            "Payload of these that went through a pipe instead of a buffer.",
+            MetricType::COUNTER,
+            rows("direction", Way::BOTH.map(Way::label).to_vec(), &|c, i| {
+                c.spliced[i].get()
+            }),
+        ),
+        family(
+            "pipes_refused_total",
+            "Reads that were copied because there was no pipe for them.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.pipes_refused))],
+        ),
+        family(
             "accept_pauses_total",
             "Times a worker stopped accepting for a while.",
             MetricType::COUNTER,

@@ -21,7 +21,7 @@ use crate::args::Serve;
 use crate::config::Config;
 use crate::connection::claim::Own;
 use crate::engine::socket::Dialling;
-use crate::engine::{self, Engine, Setup};
+use crate::engine::{self, Engine, Relay, Setup};
 use crate::health::{self, Health};
 use crate::limits::{self, Machine};
 use crate::metrics::Process;
@@ -64,6 +64,7 @@ struct Fixed {
     machine: Machine,
     workers: usize,
     mode: SourceMode,
+    relay: Relay,
     ipv6: bool,
 }
 
@@ -84,7 +85,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
         );
         return Ok(());
     }
-    let fixed = Fixed::new(&config);
+    let fixed = Fixed::new(&config, args.relay);
     let own = Arc::new(health::own_addresses());
     let setup = fixed.setup(&config, &own);
     // Listening comes before giving up privileges: a port below 1024 may need them.
@@ -148,12 +149,13 @@ fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes
 }
 
 impl Fixed {
-    fn new(config: &Config) -> Self {
+    fn new(config: &Config, relay: Relay) -> Self {
         let available = || thread::available_parallelism().map_or(1, usize::from);
         Self {
             machine: Machine::read(),
             workers: config.file.workers.unwrap_or_else(available),
             mode: health::source_mode(config.file.source_mode),
+            relay,
             ipv6: health::has_ipv6(),
         }
     }
@@ -168,6 +170,7 @@ impl Fixed {
                 mode: self.mode,
                 mark: config.file.mark,
             },
+            relay: self.relay,
             own: Arc::clone(own),
             limits: limits::for_worker(&config.file.limits, self.machine, self.workers),
             log: config.file.access_log.mode,

@@ -1,5 +1,6 @@
 //! Carries out one connection's commands on its sockets.
 
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{MsgFlags, Shutdown, getsockopt, recv, send, shutdown, sockopt};
 use proxyunwrap_header::Progress;
 
+use super::pace::READ_MIN;
+use super::pipes::Pipes;
+use super::relay::Direction;
 use super::socket::{self, Dialled};
 use super::worker::Key;
 use super::{Open, Setup};
@@ -23,16 +27,20 @@ use crate::counters::Counters;
 /// Commands of one connection before the others get their turn.
 const TURN: usize = 32;
 
-/// Bytes of a read. A direction whose sink took all of it doubles, one that was refused returns:
-/// so what a slow reader makes us hold stays small (see the memory note in ARCHITECTURE.md).
-const READ_MIN: usize = 16 << 10;
-const READ_MAX: usize = 64 << 10;
-
-/// Everything we want to know of a socket, once: edges come by themselves from then on.
+/// What we want to know of a socket, once: edges come by themselves from then on. Whether it can be
+/// written is asked when it could not be.
 const INTEREST: EpollFlags = EpollFlags::EPOLLIN
-    .union(EpollFlags::EPOLLOUT)
     .union(EpollFlags::EPOLLRDHUP)
     .union(EpollFlags::EPOLLET);
+
+/// What a worker lends to the connection whose turn it is.
+pub(super) struct Tools<'a> {
+    pub(super) epoll: &'a Epoll,
+    pub(super) counters: &'a Counters,
+    pub(super) scratch: &'a mut [u8],
+    pub(super) pipes: &'a mut Pipes,
+    pub(super) now: Tick,
+}
 
 /// A port as it is served now. Connections keep the one they were accepted under.
 pub(super) struct LivePort {
@@ -50,13 +58,6 @@ pub(super) enum Turn {
     Over(Outcome),
 }
 
-/// Bytes that were read and not yet written.
-#[derive(Default)]
-struct Held {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
 /// One connection with its sockets and what they hold.
 pub(super) struct Carried {
     pub(super) key: Key,
@@ -64,12 +65,15 @@ pub(super) struct Carried {
     pub(super) live: Rc<LivePort>,
     /// Its last turn ended before its work did: it stands in the worker's queue, once.
     pub(super) queued: bool,
-    peer: OwnedFd,
-    app: Option<OwnedFd>,
-    held: [Held; 2],
-    read_size: [usize; 2],
+    pub(super) peer: OwnedFd,
+    pub(super) app: Option<OwnedFd>,
+    pub(super) directions: [Direction; 2],
+    /// That side's socket is watched for room, too.
+    watched: [bool; 2],
+    /// The app's socket sends small segments at once (TCP_NODELAY).
+    pub(super) hurries: bool,
     /// That side's stream has ended or failed: a short read does not mean "empty" any more.
-    hung: [bool; 2],
+    pub(super) hung: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
     /// The app's socket had an event while it was dialled.
@@ -93,8 +97,9 @@ impl Carried {
             queued: false,
             peer,
             app: None,
-            held: Default::default(),
-            read_size: [READ_MIN; 2],
+            directions: Default::default(),
+            watched: [false; 2],
+            hurries: false,
             hung: [false; 2],
             accepted: now,
             decided: None,
@@ -129,21 +134,15 @@ impl Carried {
     }
 
     /// Carries out commands until there is nothing to do, or for one turn.
-    pub(super) fn advance(
-        &mut self,
-        epoll: &Epoll,
-        counters: &Counters,
-        scratch: &mut [u8],
-        now: Tick,
-    ) -> Turn {
+    pub(super) fn advance(&mut self, tools: &mut Tools<'_>) -> Turn {
         for _ in 0..TURN {
             match self.logic.next() {
-                Command::ReceiveHeader => self.receive_header(scratch, now),
-                Command::Dial(attempt) => self.dial(&attempt, epoll, counters, now),
-                Command::Read(way) => self.read(way, scratch, counters, now),
-                Command::Write(way) => self.write_held(way, counters, now),
+                Command::ReceiveHeader => self.receive_header(tools),
+                Command::Dial(attempt) => self.dial(&attempt, tools),
+                Command::Read(way) => self.read(way, tools),
+                Command::Write(way) => self.write_held(way, tools),
                 Command::Shut(way) => self.shut(way),
-                Command::Wait if self.dial_answered => self.finish_dial(counters, now),
+                Command::Wait if self.dial_answered => self.finish_dial(tools),
                 Command::Wait => return Turn::Waiting,
                 Command::End(outcome, ending) => {
                     self.prepare_close(ending);
@@ -155,31 +154,52 @@ impl Carried {
     }
 
     /// Receives behind what is here of the beginning, and lets the logic decide.
-    fn receive_header(&mut self, scratch: &mut [u8], now: Tick) {
-        let held = &mut self.held[Way::ToApp as usize].bytes;
-        let have = held.len();
-        scratch[..have].copy_from_slice(held);
-        let n = match receive(&self.peer, &mut scratch[have..have + READ_MIN]) {
+    fn receive_header(&mut self, tools: &mut Tools<'_>) {
+        let held = &mut self.directions[Way::ToApp as usize];
+        let have = held.restore(tools.scratch);
+        let n = match receive(&self.peer, &mut tools.scratch[have..have + READ_MIN]) {
             Ok(0) => return self.logic.peer_ended(have),
             Ok(n) => n,
             Err(Errno::EAGAIN) => return self.logic.header_blocked(),
             Err(_) => return self.logic.peer_ended(have),
         };
-        let bytes = &scratch[..have + n];
+        let bytes = &tools.scratch[..have + n];
         let LivePort { port, setup } = &*self.live;
-        match self.logic.received(bytes, &port.policy, &setup.own, now) {
-            None => {
-                held.clear();
-                held.extend_from_slice(bytes);
-            }
+        match self
+            .logic
+            .received(bytes, &port.policy, &setup.own, tools.now)
+        {
+            None => held.hold(bytes),
             Some(skip) => {
-                *held = bytes[skip..].to_vec();
+                held.release();
                 self.tlvs = tlvs(&bytes[..skip], &self.live);
+                self.begin(skip..have + n, tools);
             }
         }
     }
 
-    fn dial(&mut self, attempt: &Attempt, epoll: &Epoll, counters: &Counters, now: Tick) {
+    /// Dials, and hands over the payload that came behind the header from where it is, if the app is
+    /// reached at once.
+    fn begin(&mut self, payload: Range<usize>, tools: &mut Tools<'_>) {
+        while let Command::Dial(attempt) = self.logic.next() {
+            self.dial(&attempt, tools);
+        }
+        if payload.is_empty() {
+            return;
+        }
+        let scratch = std::mem::take(&mut tools.scratch);
+        let payload = &scratch[payload];
+        let written = match self.logic.next() {
+            Command::Write(Way::ToApp) => self.write(Way::ToApp, payload, tools),
+            _ => Some(0),
+        };
+        if let Some(written) = written {
+            self.directions[Way::ToApp as usize].hold(&payload[written..]);
+        }
+        tools.scratch = scratch;
+    }
+
+    fn dial(&mut self, attempt: &Attempt, tools: &mut Tools<'_>) {
         self.decided.get_or_insert_with(Instant::now);
         self.dial_answered = false;
         // The socket of an earlier step goes first, and its registration with it.
@@ -189,108 +209,61 @@ impl Carried {
             Ok(dialled) => dialled,
             Err((call, errno)) => return self.logic.dial_failed(call, errno),
         };
-        let event = EpollEvent::new(INTEREST, self.key.token(Side::App));
-        if let Err(errno) = epoll.add(&socket, event) {
+        let interest = match connected {
+            true => INTEREST,
+            false => INTEREST | EpollFlags::EPOLLOUT,
+        };
+        self.watched[Side::App as usize] = !connected;
+        let event = EpollEvent::new(interest, self.key.token(Side::App));
+        if let Err(errno) = tools.epoll.add(&socket, event) {
             return self.logic.dial_failed(Call::Socket, errno);
         }
         self.app = Some(socket);
         match connected {
-            true => self.reached(counters, now),
+            true => self.reached(tools),
             false => self.logic.dialing(),
         }
     }
 
     /// Reads the result of a dial whose socket had an event.
-    fn finish_dial(&mut self, counters: &Counters, now: Tick) {
+    fn finish_dial(&mut self, tools: &Tools<'_>) {
         self.dial_answered = false;
         let Some(app) = &self.app else { return };
         match getsockopt(app, sockopt::SocketError).map(Errno::from_raw) {
-            Ok(Errno::UnknownErrno) => self.reached(counters, now),
+            Ok(Errno::UnknownErrno) => self.reached(tools),
             Ok(errno) | Err(errno) => self.logic.dial_failed(Call::Connect, errno),
         }
     }
 
-    fn reached(&mut self, counters: &Counters, now: Tick) {
+    fn reached(&mut self, tools: &Tools<'_>) {
         let Some(app) = &self.app else { return };
         let local = match socket::local_name(app) {
             Ok(local) => local,
             Err(errno) => return self.logic.dial_failed(Call::Connect, errno),
         };
-        self.logic.dialed(local, &self.live.port.policy, now);
+        self.logic.dialed(local, &self.live.port.policy, tools.now);
         let took = self
             .decided
             .map(|decided| decided.elapsed())
             .unwrap_or_default();
         if let Some(attempt) = self.logic.dialled() {
-            counters.record_dial(attempt.step, took);
+            tools.counters.record_dial(attempt.step, took);
             let v6_only = self.live.port.policy.apps.ipv4.is_none();
-            counters
-                .mapped_dials
-                .add(u64::from(v6_only && attempt.destination.is_ipv4()));
+            let mapped = v6_only && attempt.destination.is_ipv4();
+            tools.counters.mapped_dials.add(u64::from(mapped));
         }
     }
 
-    /// Reads once, and writes what came at once: most messages never touch a buffer of our own.
-    fn read(&mut self, way: Way, scratch: &mut [u8], counters: &Counters, now: Tick) {
-        let size = self.read_size[way as usize];
-        let n = match receive(self.end(way.source()), &mut scratch[..size]) {
-            Ok(n) => n,
-            Err(Errno::EAGAIN) => return self.logic.read_blocked(way),
-            Err(_) => return self.logic.read_failed(way),
-        };
-        self.logic.read(way, count(n), &self.live.port.policy, now);
-        if n == 0 {
-            return;
+    /// The sink is full: from now on its events say when there is room.
+    pub(super) fn blocked(&mut self, way: Way, epoll: &Epoll) {
+        self.logic.write_blocked(way);
+        let side = way.sink();
+        if !std::mem::replace(&mut self.watched[side as usize], true) {
+            let mut event = EpollEvent::new(INTEREST | EpollFlags::EPOLLOUT, self.key.token(side));
+            // Changing a registration looks at the socket anew, so room that came meanwhile is told.
+            // It fails only without a registration, and then the socket is gone.
+            let _ = epoll.modify(self.end(side), &mut event);
         }
-        // Nothing was left, and what comes later makes a new edge; the end of the stream made its
-        // edge already if it came before this read, so then we ask again.
-        if n < size && !self.hung[way.source() as usize] {
-            self.logic.read_blocked(way);
-        }
-        let written = self.write(way, &scratch[..n], counters, now);
-        let size = &mut self.read_size[way as usize];
-        match written {
-            Some(written) if written < n => {
-                self.held[way as usize] = Held {
-                    bytes: scratch[written..n].to_vec(),
-                    start: 0,
-                };
-                *size = READ_MIN;
-            }
-            Some(_) if n == *size => *size = (*size * 2).min(READ_MAX),
-            _ => {}
-        }
-    }
-
-    fn write_held(&mut self, way: Way, counters: &Counters, now: Tick) {
-        let mut held = std::mem::take(&mut self.held[way as usize]);
-        if let Some(written) = self.write(way, &held.bytes[held.start..], counters, now) {
-            held.start += written;
-            if held.start < held.bytes.len() {
-                self.held[way as usize] = held;
-            }
-        }
-    }
-
-    /// Writes once; None when the sink failed. A short write means that it is full.
-    fn write(&mut self, way: Way, bytes: &[u8], counters: &Counters, now: Tick) -> Option<usize> {
-        let written = match transmit(self.end(way.sink()), bytes) {
-            Ok(n) => n,
-            Err(Errno::EAGAIN) => 0,
-            Err(_) => {
-                self.logic.write_failed(way);
-                return None;
-            }
-        };
-        if written > 0 {
-            self.logic
-                .wrote(way, count(written), &self.live.port.policy, now);
-            counters.record_relayed(way, written);
-        }
-        if written < bytes.len() {
-            self.logic.write_blocked(way);
-        }
-        Some(written)
     }
 
     fn shut(&mut self, way: Way) {
@@ -300,7 +273,7 @@ impl Carried {
     }
 
     /// The socket of one side. Relay commands come only after a dial succeeded.
-    fn end(&self, side: Side) -> &OwnedFd {
+    pub(super) fn end(&self, side: Side) -> &OwnedFd {
         match (side, &self.app) {
             (Side::App, Some(app)) => app,
             _ => &self.peer,
@@ -355,7 +328,7 @@ fn tlvs(header: &[u8], live: &LivePort) -> Vec<(Tlv, String)> {
     }
 }
 
-fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     loop {
         match recv(socket.as_raw_fd(), buffer, MsgFlags::empty()) {
             Err(Errno::EINTR) => {}
@@ -364,7 +337,7 @@ fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     }
 }
 
-fn transmit(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+pub(super) fn transmit(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     loop {
         match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
             Err(Errno::EINTR) => {}
@@ -373,6 +346,6 @@ fn transmit(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     }
 }
 
-fn count(n: usize) -> u32 {
+pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

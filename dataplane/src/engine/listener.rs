@@ -18,7 +18,7 @@ use crate::counters::Pause;
 use crate::sys;
 
 /// Connections accepted from one listener before others get their turn.
-const TURN: usize = 64;
+const TURN: u32 = 64;
 
 /// How long accepting rests when descriptors or memory have run out; a closed connection ends it.
 const REST: Tick = 100;
@@ -43,6 +43,33 @@ struct Listener {
     address: SocketAddr,
     fd: OwnedFd,
     live: Rc<LivePort>,
+    rush: Rush,
+}
+
+/// How many wait at a listener, as a guess: to ask until there is none left costs a call each time,
+/// and epoll tells of a listener again as long as one waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rush {
+    guess: u32,
+    /// Turn of the worker in which all that were expected came.
+    met: u64,
+}
+
+impl Rush {
+    const NONE: Self = Self { guess: 1, met: 0 };
+
+    /// As many as were expected came in this turn. If the turn before was like that, more may wait.
+    fn met(&mut self, turn: u64) {
+        if self.met + 1 == turn {
+            self.guess = (self.guess * 2).min(TURN);
+        }
+        self.met = turn;
+    }
+
+    /// Only so many came.
+    fn ended(&mut self, came: u32) {
+        self.guess = came.clamp(1, TURN);
+    }
 }
 
 impl Listeners {
@@ -56,19 +83,28 @@ impl Listeners {
 impl Worker {
     /// Accepts what waits at a listener, up to a turn's worth.
     pub(super) fn accept_from(&mut self, index: usize) {
-        for _ in 0..TURN {
+        let mut came = 0;
+        loop {
             if self.listeners.paused.is_some() || !self.may_accept() {
                 return;
             }
-            let Some(Some(listener)) = self.listeners.open.get(index) else {
+            let Some(Some(listener)) = self.listeners.open.get_mut(index) else {
                 return;
             };
+            if came >= listener.rush.guess {
+                return listener.rush.met(self.turns);
+            }
             let (live, at) = (Rc::clone(&listener.live), listener.address);
             match sys::accept(&listener.fd) {
                 Ok((socket, from)) => self.take_in(live, at, socket, Peer::new(from)),
-                Err(error) if !self.goes_on_after(&error) => return,
-                Err(_) => {}
+                Err(error) => {
+                    listener.rush.ended(came);
+                    if !self.goes_on_after(&error) {
+                        return;
+                    }
+                }
             }
+            came += 1;
         }
     }
 
@@ -199,6 +235,7 @@ impl Worker {
             address,
             fd,
             live: Rc::clone(live),
+            rush: Rush::NONE,
         });
         match self.listeners.open.get_mut(index) {
             Some(place) => *place = listener,
@@ -228,5 +265,28 @@ impl Worker {
                 Err(_) => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rush;
+
+    #[test]
+    fn one_after_the_other_is_asked_for_once_each() {
+        let mut rush = Rush::NONE;
+        for turn in [1, 3, 5, 7] {
+            rush.met(turn);
+            assert_eq!(rush.guess, 1);
+        }
+    }
+
+    #[test]
+    fn a_rush_is_met_soon_and_forgotten_soon() {
+        let mut rush = Rush::NONE;
+        (1..=10).for_each(|turn| rush.met(turn));
+        assert_eq!(rush.guess, super::TURN);
+        rush.ended(0);
+        assert_eq!(rush.guess, 1);
     }
 }

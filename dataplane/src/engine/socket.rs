@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, getsockname,
-    setsockopt, socket, sockopt,
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, getpeername,
+    getsockname, setsockopt, socket, sockopt,
 };
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
@@ -88,12 +88,25 @@ pub fn dial(attempt: &Attempt, dialling: Dialling) -> Result<Dialled, (Call, Err
             socket,
             connected: true,
         }),
-        Err(Errno::EINPROGRESS) => Ok(Dialled {
-            socket,
-            connected: false,
-        }),
+        Err(Errno::EINPROGRESS) => {
+            let connected = is_connected(&socket);
+            Ok(Dialled { socket, connected })
+        }
         Err(errno) => Err((Call::Connect, errno)),
     }
+}
+
+/// Over loopback the handshake is over when connect() returns, though it says EINPROGRESS: the app's
+/// answer was processed as it released the socket (release_sock, net/core/sock.c). A socket that is
+/// not connected has no peer (inet_getname, net/ipv4/af_inet.c).
+fn is_connected(socket: &OwnedFd) -> bool {
+    getpeername::<SockaddrStorage>(socket.as_raw_fd()).is_ok()
+}
+
+/// Small segments are sent at once.
+pub(super) fn send_at_once(socket: &OwnedFd) {
+    // A socket that refuses has an error, which the next write tells.
+    let _ = SockRef::from(socket).set_tcp_nodelay(true);
 }
 
 /// The address and port the kernel gave a socket.
@@ -116,9 +129,8 @@ pub fn reset_on_close(socket: &OwnedFd) {
 }
 
 fn options(socket: &OwnedFd, attempt: &Attempt, dialling: Dialling) -> io::Result<()> {
+    // No keep-alive: the app is on this machine, its kernel answers as long as ours.
     let socket_ref = SockRef::from(socket);
-    socket_ref.set_tcp_nodelay(true)?;
-    keep_alive(&socket_ref)?;
     if dialling.mark != 0 {
         socket_ref.set_mark(dialling.mark)?;
     }

@@ -10,8 +10,9 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use slab::Slab;
 
-use super::carry::{Carried, Turn};
+use super::carry::{Carried, Tools, Turn};
 use super::listener::Listeners;
+use super::pipes::Pipes;
 use super::strangers::Strangers;
 use super::wheel::Wheel;
 use super::{Limits, Mailbox};
@@ -79,7 +80,10 @@ pub(super) struct Worker {
     again: VecDeque<Key>,
     deadlines: Wheel<Key>,
     pub(super) scratch: Vec<u8>,
+    pipes: Pipes,
     pub(super) now: Tick,
+    /// Waits for events so far.
+    pub(super) turns: u64,
     generation: u32,
     pending: usize,
     pub(super) draining: bool,
@@ -118,7 +122,9 @@ impl Worker {
             again: VecDeque::new(),
             deadlines: Wheel::new(0),
             scratch: vec![0; SCRATCH],
+            pipes: Pipes::new(),
             now: 0,
+            turns: 1,
             generation: 0,
             pending: 0,
             draining: false,
@@ -140,6 +146,7 @@ impl Worker {
                 std::process::abort();
             }
         };
+        self.turns += 1;
         self.now = u64::try_from(self.parts.epoch.elapsed().as_millis()).unwrap_or(Tick::MAX);
         for event in &events[..count] {
             self.handle(event.data(), event.events());
@@ -224,12 +231,15 @@ impl Worker {
             return;
         }
         let (was_pending, deadline) = (carried.logic.is_pending(), carried.logic.deadline());
-        let turn = carried.advance(
-            &self.epoll,
-            &self.parts.counters,
-            &mut self.scratch,
-            self.now,
-        );
+        let turn = carried.advance(&mut Tools {
+            epoll: &self.epoll,
+            counters: &self.parts.counters,
+            scratch: &mut self.scratch,
+            pipes: &mut self.pipes,
+            now: self.now,
+        });
+        let refused = self.pipes.refused();
+        self.parts.counters.pipes_refused.set(refused);
         let is_pending = carried.logic.is_pending();
         match carried.logic.deadline() {
             // A later deadline is found out when the old one comes up.

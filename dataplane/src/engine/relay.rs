@@ -1,0 +1,210 @@
+//! One direction of a connection, and how its bytes go from one socket to the other.
+
+use std::os::fd::OwnedFd;
+
+use nix::errno::Errno;
+
+use super::carry::{Carried, Tools, count, receive, transmit};
+use super::pace::Pace;
+use super::pipes::Pipe;
+use super::socket;
+use crate::connection::{Side, Way};
+
+/// What was read of one direction and not yet written, and how it is carried.
+pub(super) struct Direction {
+    held: Held,
+    pace: Pace,
+}
+
+enum Held {
+    Nothing,
+    Bytes { bytes: Box<[u8]>, start: usize },
+    Piped { pipe: Pipe, left: usize },
+}
+
+impl Default for Direction {
+    fn default() -> Self {
+        Self {
+            held: Held::Nothing,
+            pace: Pace::new(),
+        }
+    }
+}
+
+impl Direction {
+    /// Holds a copy of these bytes, and nothing else.
+    pub(super) fn hold(&mut self, bytes: &[u8]) {
+        self.held = match bytes.is_empty() {
+            true => Held::Nothing,
+            false => Held::Bytes {
+                bytes: bytes.into(),
+                start: 0,
+            },
+        };
+    }
+
+    /// Copies what is held to the beginning of a buffer; answers how much that is.
+    pub(super) fn restore(&self, buffer: &mut [u8]) -> usize {
+        let Held::Bytes { bytes, start } = &self.held else {
+            return 0;
+        };
+        let bytes = &bytes[*start..];
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        bytes.len()
+    }
+
+    /// Holds nothing any more.
+    pub(super) fn release(&mut self) {
+        self.held = Held::Nothing;
+    }
+}
+
+impl Carried {
+    /// Reads once, and writes what came at once: most messages never touch a buffer of our own.
+    pub(super) fn read(&mut self, way: Way, tools: &mut Tools<'_>) {
+        let relay = self.live.setup.relay;
+        if self.directions[way as usize].pace.splices(relay)
+            && let Some(pipe) = tools.pipes.take(tools.now)
+        {
+            return self.splice(way, pipe, tools);
+        }
+        self.copy(way, tools);
+    }
+
+    fn copy(&mut self, way: Way, tools: &mut Tools<'_>) {
+        let size = self.directions[way as usize].pace.read_size();
+        let n = match receive(self.end(way.source()), &mut tools.scratch[..size]) {
+            Ok(n) => n,
+            Err(errno) => return self.not_read(way, errno),
+        };
+        self.took(way, n, tools);
+        if n == 0 {
+            return;
+        }
+        // Nothing was left, and what comes later makes a new edge; the end of the stream made its
+        // edge already if it came before this read, so then we ask again.
+        if n < size && !self.hung[way.source() as usize] {
+            self.logic.read_blocked(way);
+        }
+        let scratch = std::mem::take(&mut tools.scratch);
+        let written = self.write(way, &scratch[..n], tools);
+        let direction = &mut self.directions[way as usize];
+        match written {
+            Some(written) if written < n => {
+                direction.hold(&scratch[written..n]);
+                direction.pace.refused();
+            }
+            Some(_) => direction.pace.kept_up(n),
+            None => {}
+        }
+        tools.scratch = scratch;
+    }
+
+    /// The same through a pipe: pages change hands, and nothing is copied.
+    fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_>) {
+        let n = match pipe.fill(self.end(way.source())) {
+            Ok(n) => n,
+            Err(errno) => {
+                tools.pipes.give_back(pipe);
+                return self.not_read(way, errno);
+            }
+        };
+        self.took(way, n, tools);
+        tools.counters.record_spliced(way, n);
+        match n {
+            0 => tools.pipes.give_back(pipe),
+            left => self.pour(way, pipe, left, tools),
+        }
+    }
+
+    /// Reading came to nothing, or failed.
+    fn not_read(&mut self, way: Way, errno: Errno) {
+        match errno {
+            Errno::EAGAIN => self.logic.read_blocked(way),
+            _ => self.logic.read_failed(way),
+        }
+    }
+
+    fn took(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
+        let policy = &self.live.port.policy;
+        self.logic.read(way, count(n), policy, tools.now);
+        let relay = self.live.setup.relay;
+        self.directions[way as usize].pace.took(n, relay);
+    }
+
+    /// Writes what is held.
+    pub(super) fn write_held(&mut self, way: Way, tools: &mut Tools<'_>) {
+        let held = std::mem::replace(&mut self.directions[way as usize].held, Held::Nothing);
+        match held {
+            Held::Nothing => {}
+            Held::Piped { pipe, left } => self.pour(way, pipe, left, tools),
+            Held::Bytes { bytes, start } => {
+                let written = self.write(way, &bytes[start..], tools);
+                let start = start + written.unwrap_or(bytes.len());
+                if start < bytes.len() {
+                    self.directions[way as usize].held = Held::Bytes { bytes, start };
+                }
+            }
+        }
+    }
+
+    /// Writes what is in a pipe until that is empty or the sink is full.
+    fn pour(&mut self, way: Way, pipe: Pipe, mut left: usize, tools: &mut Tools<'_>) {
+        self.hurry(way);
+        while left > 0 {
+            match pipe.empty(self.end(way.sink()), left) {
+                Ok(n) => {
+                    self.wrote(way, n, tools);
+                    left -= n;
+                }
+                Err(Errno::EAGAIN) => {
+                    self.blocked(way, tools.epoll);
+                    self.directions[way as usize].held = Held::Piped { pipe, left };
+                    return;
+                }
+                // The pipe goes with what is in it.
+                Err(_) => return self.logic.write_failed(way),
+            }
+        }
+        tools.pipes.give_back(pipe);
+    }
+
+    /// Writes once; None when the sink failed. A short write means that it is full.
+    pub(super) fn write(&mut self, way: Way, bytes: &[u8], tools: &Tools<'_>) -> Option<usize> {
+        self.hurry(way);
+        let written = match transmit(self.end(way.sink()), bytes) {
+            Ok(n) => n,
+            Err(Errno::EAGAIN) => 0,
+            Err(_) => {
+                self.logic.write_failed(way);
+                return None;
+            }
+        };
+        if written > 0 {
+            self.wrote(way, written, tools);
+        }
+        if written < bytes.len() {
+            self.blocked(way, tools.epoll);
+        }
+        Some(written)
+    }
+
+    fn wrote(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
+        let policy = &self.live.port.policy;
+        self.logic.wrote(way, count(n), policy, tools.now);
+        tools.counters.record_relayed(way, n);
+    }
+
+    /// The first bytes to the app go at once anyway, nothing being on its way before them: a
+    /// connection of one request needs no TCP_NODELAY. Accepted sockets have it from their listener.
+    fn hurry(&mut self, way: Way) {
+        if way == Way::ToApp && !self.hurries && self.logic.moved(way) > 0 {
+            self.hurries = true;
+            socket::send_at_once(self.end(Side::App));
+        }
+    }
+}
+
+/// The size of what every connection has is asserted where it is put together.
+const _: () = assert!(size_of::<Direction>() <= 64);
+const _: () = assert!(size_of::<OwnedFd>() == 4);
