@@ -74,6 +74,8 @@ pub(super) struct Carried {
     pub(super) hurries: bool,
     /// That side's stream has ended or failed: a short read does not mean "empty" any more.
     pub(super) hung: [bool; 2],
+    /// That side's socket has an error: it is closed already.
+    dead: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
     /// The app's socket had an event while it was dialled.
@@ -101,6 +103,7 @@ impl Carried {
             watched: [false; 2],
             hurries: false,
             hung: [false; 2],
+            dead: [false; 2],
             accepted: now,
             decided: None,
             dial_answered: false,
@@ -126,6 +129,7 @@ impl Carried {
             return;
         }
         if flags.contains(EpollFlags::EPOLLERR) {
+            self.dead[side as usize] = true;
             self.logic.failed(side);
         }
         let readable = hung || flags.contains(EpollFlags::EPOLLIN);
@@ -205,6 +209,7 @@ impl Carried {
         // The socket of an earlier step goes first, and its registration with it.
         self.app = None;
         self.hung[Side::App as usize] = false;
+        self.dead[Side::App as usize] = false;
         let Dialled { socket, connected } = match socket::dial(attempt, self.live.setup.dialling) {
             Ok(dialled) => dialled,
             Err((call, errno)) => return self.logic.dial_failed(call, errno),
@@ -281,9 +286,16 @@ impl Carried {
     }
 
     fn prepare_close(&self, ending: Ending) {
-        if ending == Ending::Reset {
-            socket::reset_on_close(&self.peer);
-            self.app.iter().for_each(socket::reset_on_close);
+        if ending == Ending::Close {
+            return;
+        }
+        for (side, socket) in [
+            (Side::Peer, Some(&self.peer)),
+            (Side::App, self.app.as_ref()),
+        ] {
+            if let Some(socket) = socket.filter(|_| !self.dead[side as usize]) {
+                socket::reset_on_close(socket);
+            }
         }
     }
 
