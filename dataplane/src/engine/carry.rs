@@ -1,5 +1,6 @@
 //! Carries out one connection's commands on its sockets.
 
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use proxyunwrap_header::Progress;
 use super::pace::READ_MIN;
 use super::pipes::Pipes;
 use super::relay::Direction;
-use super::socket::{self, Dialled};
+use super::socket::{self, Dialled, Reached};
 use super::worker::Key;
 use super::{Open, Setup};
 use crate::access_log::{self, Record, Tlv};
@@ -78,6 +79,8 @@ pub(super) struct Carried {
     dead: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
+    /// The peer had sent nothing more when the header was read, and no event has told of more.
+    drained: bool,
     /// The app's socket had an event while it was dialled.
     dial_answered: bool,
     tlvs: Vec<(Tlv, String)>,
@@ -106,6 +109,7 @@ impl Carried {
             dead: [false; 2],
             accepted: now,
             decided: None,
+            drained: false,
             dial_answered: false,
             tlvs: Vec::new(),
         }
@@ -133,6 +137,7 @@ impl Carried {
             self.logic.failed(side);
         }
         let readable = hung || flags.contains(EpollFlags::EPOLLIN);
+        self.drained &= side == Side::App || !readable;
         let writable = failed || flags.contains(EpollFlags::EPOLLOUT);
         self.logic.ready(side, readable, writable);
     }
@@ -142,7 +147,9 @@ impl Carried {
         for _ in 0..TURN {
             match self.logic.next() {
                 Command::ReceiveHeader => self.receive_header(tools),
-                Command::Dial(attempt) => self.dial(&attempt, tools),
+                Command::Dial(attempt) => {
+                    self.dial(&attempt, &[], tools);
+                }
                 Command::Read(way) => self.read(way, tools),
                 Command::Write(way) => self.write_held(way, tools),
                 Command::Shut(way) => self.shut(way),
@@ -167,6 +174,7 @@ impl Carried {
             Err(Errno::EAGAIN) => return self.logic.header_blocked(),
             Err(_) => return self.logic.peer_ended(have),
         };
+        self.drained = n < READ_MIN && !self.hung[Side::Peer as usize];
         let bytes = &tools.scratch[..have + n];
         let LivePort { port, setup } = &*self.live;
         match self
@@ -185,68 +193,76 @@ impl Carried {
     /// Dials, and hands over the payload that came behind the header from where it is, if the app is
     /// reached at once.
     fn begin(&mut self, payload: Range<usize>, tools: &mut Tools<'_>) {
-        while let Command::Dial(attempt) = self.logic.next() {
-            self.dial(&attempt, tools);
-        }
-        if payload.is_empty() {
-            return;
-        }
         let scratch = std::mem::take(&mut tools.scratch);
         let payload = &scratch[payload];
-        let written = match self.logic.next() {
-            Command::Write(Way::ToApp) => self.write(Way::ToApp, payload, tools),
-            _ => Some(0),
-        };
-        if let Some(written) = written {
-            self.directions[Way::ToApp as usize].hold(&payload[written..]);
+        let mut written = 0;
+        while let Command::Dial(attempt) = self.logic.next() {
+            written = self.dial(&attempt, payload, tools);
         }
+        self.directions[Way::ToApp as usize].hold(&payload[written..]);
         tools.scratch = scratch;
     }
 
-    fn dial(&mut self, attempt: &Attempt, tools: &mut Tools<'_>) {
+    /// Dials; answers how much of the payload the app has taken already.
+    fn dial(&mut self, attempt: &Attempt, payload: &[u8], tools: &mut Tools<'_>) -> usize {
         self.decided.get_or_insert_with(Instant::now);
         self.dial_answered = false;
         // The socket of an earlier step goes first, and its registration with it.
         self.app = None;
         self.hung[Side::App as usize] = false;
         self.dead[Side::App as usize] = false;
-        let Dialled { socket, connected } = match socket::dial(attempt, self.live.setup.dialling) {
-            Ok(dialled) => dialled,
-            Err((call, errno)) => return self.logic.dial_failed(call, errno),
+        let dialled = socket::dial(attempt, self.live.setup.dialling, payload);
+        match dialled.and_then(|dialled| self.watch(dialled, tools)) {
+            Ok(Reached::Later) => self.logic.dialing(),
+            Ok(Reached::At(local, written)) => {
+                self.reached(local, tools);
+                // Not if the kernel chose another source: then nothing was sent.
+                if written > 0 {
+                    self.wrote(Way::ToApp, written, tools);
+                }
+                return written;
+            }
+            Err((call, errno)) => self.logic.dial_failed(call, errno),
+        }
+        0
+    }
+
+    /// Asks for the events of the app's socket.
+    fn watch(&mut self, dialled: Dialled, tools: &Tools<'_>) -> Result<Reached, (Call, Errno)> {
+        let Dialled { socket, reached } = dialled;
+        let later = matches!(reached, Reached::Later);
+        let interest = match later {
+            true => INTEREST | EpollFlags::EPOLLOUT,
+            false => INTEREST,
         };
-        let interest = match connected {
-            true => INTEREST,
-            false => INTEREST | EpollFlags::EPOLLOUT,
-        };
-        self.watched[Side::App as usize] = !connected;
+        self.watched[Side::App as usize] = later;
         let event = EpollEvent::new(interest, self.key.token(Side::App));
-        if let Err(errno) = tools.epoll.add(&socket, event) {
-            return self.logic.dial_failed(Call::Socket, errno);
-        }
+        let added = tools.epoll.add(&socket, event);
+        added.map_err(|errno| (Call::Socket, errno))?;
         self.app = Some(socket);
-        match connected {
-            true => self.reached(tools),
-            false => self.logic.dialing(),
-        }
+        Ok(reached)
     }
 
     /// Reads the result of a dial whose socket had an event.
     fn finish_dial(&mut self, tools: &Tools<'_>) {
         self.dial_answered = false;
         let Some(app) = &self.app else { return };
-        match getsockopt(app, sockopt::SocketError).map(Errno::from_raw) {
-            Ok(Errno::UnknownErrno) => self.reached(tools),
-            Ok(errno) | Err(errno) => self.logic.dial_failed(Call::Connect, errno),
+        let result = getsockopt(app, sockopt::SocketError).map(Errno::from_raw);
+        let local = match result {
+            Ok(Errno::UnknownErrno) => socket::local_name(app),
+            Ok(errno) | Err(errno) => Err(errno),
+        };
+        match local {
+            Ok(local) => self.reached(local, tools),
+            Err(errno) => self.logic.dial_failed(Call::Connect, errno),
         }
     }
 
-    fn reached(&mut self, tools: &Tools<'_>) {
-        let Some(app) = &self.app else { return };
-        let local = match socket::local_name(app) {
-            Ok(local) => local,
-            Err(errno) => return self.logic.dial_failed(Call::Connect, errno),
-        };
+    fn reached(&mut self, local: SocketAddr, tools: &Tools<'_>) {
         self.logic.dialed(local, &self.live.port.policy, tools.now);
+        if self.drained {
+            self.logic.read_blocked(Way::ToApp);
+        }
         let took = self
             .decided
             .map(|decided| decided.elapsed())

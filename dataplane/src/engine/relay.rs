@@ -189,7 +189,7 @@ impl Carried {
         Some(written)
     }
 
-    fn wrote(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
+    pub(super) fn wrote(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
         let policy = &self.live.port.policy;
         self.logic.wrote(way, count(n), policy, tools.now);
         tools.counters.record_relayed(way, n);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, getpeername,
-    getsockname, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect,
+    getpeername, getsockname, send, setsockopt, socket, sockopt,
 };
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
@@ -36,8 +36,17 @@ pub struct Dialling {
 pub struct Dialled {
     /// The socket, non-blocking.
     pub socket: OwnedFd,
-    /// Whether it is connected already; otherwise it will become writable.
-    pub connected: bool,
+    /// Whether it is connected already.
+    pub reached: Reached,
+}
+
+/// How far a dial has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// The socket is connected, under this name, and this much of the payload was sent.
+    At(SocketAddr, usize),
+    /// It will become writable.
+    Later,
 }
 
 /// A listener for peers: dual-stack for `[::]`, one of several on its address.
@@ -63,11 +72,15 @@ pub fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket.into())
 }
 
-/// Dials the app; the call that failed comes with the error.
+/// Dials the app, and sends it the beginning of the payload if it is reached at once.
 ///
 /// # Errors
-/// What socket(2), its options, bind(2) or connect(2) say.
-pub fn dial(attempt: &Attempt, dialling: Dialling) -> Result<Dialled, (Call, Errno)> {
+/// What socket(2), its options, bind(2) or connect(2) say, with the call that failed.
+pub fn dial(
+    attempt: &Attempt,
+    dialling: Dialling,
+    payload: &[u8],
+) -> Result<Dialled, (Call, Errno)> {
     let family = match attempt.destination {
         SocketAddr::V4(_) => AddressFamily::Inet,
         SocketAddr::V6(_) => AddressFamily::Inet6,
@@ -80,25 +93,35 @@ pub fn dial(attempt: &Attempt, dialling: Dialling) -> Result<Dialled, (Call, Err
         bind(socket.as_raw_fd(), &SockaddrStorage::from(source))
             .map_err(|errno| (Call::Bind, errno))?;
     }
-    match connect(
-        socket.as_raw_fd(),
-        &SockaddrStorage::from(attempt.destination),
-    ) {
-        Ok(()) => Ok(Dialled {
-            socket,
-            connected: true,
-        }),
-        Err(Errno::EINPROGRESS) => {
-            let connected = is_connected(&socket);
-            Ok(Dialled { socket, connected })
-        }
-        Err(errno) => Err((Call::Connect, errno)),
-    }
+    let destination = SockaddrStorage::from(attempt.destination);
+    let reached = match connect(socket.as_raw_fd(), &destination) {
+        Ok(()) | Err(Errno::EINPROGRESS) => reached(&socket, attempt, payload),
+        Err(errno) => Err(errno),
+    };
+    let reached = reached.map_err(|errno| (Call::Connect, errno))?;
+    Ok(Dialled { socket, reached })
 }
 
 /// Over loopback the handshake is over when connect() returns, though it says EINPROGRESS: the app's
-/// answer was processed as it released the socket (release_sock, net/core/sock.c). A socket that is
-/// not connected has no peer (inet_getname, net/ipv4/af_inet.c).
+/// answer was processed as it released the socket (release_sock, net/core/sock.c). So the payload is
+/// sent at once, which fails with EAGAIN before that (sk_stream_wait_connect, net/core/stream.c).
+/// Nothing is sent under a name that was not asked for.
+fn reached(socket: &OwnedFd, attempt: &Attempt, payload: &[u8]) -> Result<Reached, Errno> {
+    let local = local_name(socket)?;
+    if payload.is_empty() || !attempt.accepts(local) {
+        return Ok(match is_connected(socket) {
+            true => Reached::At(local, 0),
+            false => Reached::Later,
+        });
+    }
+    match send(socket.as_raw_fd(), payload, MsgFlags::MSG_NOSIGNAL) {
+        Ok(n) => Ok(Reached::At(local, n)),
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(Reached::Later),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// A socket that is not connected has no peer (inet_getname, net/ipv4/af_inet.c).
 fn is_connected(socket: &OwnedFd) -> bool {
     getpeername::<SockaddrStorage>(socket.as_raw_fd()).is_ok()
 }

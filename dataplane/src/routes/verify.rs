@@ -127,7 +127,7 @@ fn dial(family: Family, mode: SourceMode, app: SocketAddr) -> Result<OwnedFd, Sp
         destination: app,
         step: Step::EphemeralPort,
     };
-    match socket::dial(&attempt, Dialling { mode, mark: 0 }) {
+    match socket::dial(&attempt, Dialling { mode, mark: 0 }, &[]) {
         Ok(dialled) => {
             // A test now and then leaves nothing in TIME_WAIT.
             socket::reset_on_close(&dialled.socket);
