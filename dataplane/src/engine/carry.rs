@@ -24,6 +24,7 @@ use crate::connection::ladder::{Attempt, Call};
 use crate::connection::outcome::Outcome;
 use crate::connection::{Command, Connection, Ending, Side, Tick, Way};
 use crate::counters::Counters;
+use crate::sys;
 
 /// Commands of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -315,9 +316,9 @@ impl Carried {
         }
     }
 
-    /// What the access log says of this connection.
+    /// Closes the sockets, and hands over what the access log says of this connection.
     pub(super) fn record(mut self, outcome: Outcome, now: Tick) -> Record {
-        Record {
+        let record = Record {
             port: Arc::clone(&self.live.port.name),
             peer: self.logic.peer().address(),
             client: self.logic.client().map(|client| client.address()),
@@ -327,6 +328,15 @@ impl Carried {
             outcome,
             moved: Way::BOTH.map(|way| self.logic.moved(way)),
             duration: Duration::from_millis(now.saturating_sub(self.accepted)),
+        };
+        self.close();
+        record
+    }
+
+    /// Closes the sockets.
+    pub(super) fn close(self) {
+        if let Some(app) = self.app {
+            sys::close_both(self.peer, app);
         }
     }
 
