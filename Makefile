@@ -73,8 +73,9 @@ fuzz-review: $(FUZZ)/bin/cargo-fuzz ## The same for what the webhook is asked; b
 	  -- -max_total_time=$(SECONDS) -print_final_stats=1 2>&1 | grep -vE '^(#|"|NEW_FUNC|stat::(new|slow|peak))'
 
 .PHONY: budgets
-budgets: release ## Size of the dataplane, number of its dependencies, time to listening
+budgets: packages release ## Size of the dataplane, its dependencies, time to listening, instructions of an operation
 	e2e/budgets.sh $(RELEASE)
+	e2e/instructions.sh
 
 # The tests' cluster: `embedded` is built from Go modules and needs no container engine, `kind` needs one.
 CLUSTER ?= embedded

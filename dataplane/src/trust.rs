@@ -40,8 +40,26 @@ impl Rule {
 /// Networks and the rule for each; the longest prefix that holds the peer decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// Longest prefix first, so that the first hit is the answer.
+    /// Longest prefix first.
     networks: Vec<(IpNet, Rule)>,
+    /// The same by length of prefix: lists of a thousand pods are looked through for each connection.
+    by_length: Vec<Length>,
+}
+
+/// Networks of one family and length of prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Length {
+    family: Family,
+    /// Bits of the prefix.
+    mask: u128,
+    /// Sorted by address.
+    networks: Vec<(u128, Rule)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    V4,
+    V6,
 }
 
 /// Why a list of networks cannot be used.
@@ -82,16 +100,22 @@ impl Trust {
                 one: pair[0].1.name(),
                 other: pair[1].1.name(),
             }),
-            None => Ok(Self { networks }),
+            None => Ok(Self {
+                by_length: by_length(&networks),
+                networks,
+            }),
         }
     }
 
     /// The rule for a peer; None when nobody vouches for it. `ip` must not be IPv4-mapped.
     pub fn rule(&self, ip: IpAddr) -> Option<Rule> {
-        self.networks
-            .iter()
-            .find(|(net, _)| net.contains(&ip))
-            .map(|(_, rule)| *rule)
+        let (family, bits) = bits(ip);
+        let mut lengths = self.by_length.iter().filter(|one| one.family == family);
+        lengths.find_map(|length| {
+            let prefix = bits & length.mask;
+            let found = length.networks.binary_search_by_key(&prefix, |(at, _)| *at);
+            found.ok().map(|index| length.networks[index].1)
+        })
     }
 
     /// The networks of one rule, for the effective configuration.
@@ -100,6 +124,36 @@ impl Trust {
             .iter()
             .filter(move |(_, r)| *r == rule)
             .map(|(net, _)| *net)
+    }
+}
+
+/// Networks in order of falling length of prefix, and sorted within a length.
+fn by_length(networks: &[(IpNet, Rule)]) -> Vec<Length> {
+    let mut lengths: Vec<Length> = Vec::new();
+    for (network, rule) in networks {
+        let (family, at) = bits(network.network());
+        let (_, mask) = bits(network.netmask());
+        let row = (at, *rule);
+        let same = |one: &&mut Length| (one.family, one.mask) == (family, mask);
+        match lengths.iter_mut().find(same) {
+            Some(length) => length.networks.push(row),
+            None => lengths.push(Length {
+                family,
+                mask,
+                networks: vec![row],
+            }),
+        }
+    }
+    for length in &mut lengths {
+        length.networks.sort_by_key(|(at, _)| *at);
+    }
+    lengths
+}
+
+fn bits(ip: IpAddr) -> (Family, u128) {
+    match ip {
+        IpAddr::V4(v4) => (Family::V4, u128::from(v4.to_bits())),
+        IpAddr::V6(v6) => (Family::V6, v6.to_bits()),
     }
 }
 
