@@ -41,14 +41,18 @@ pub(crate) struct Options {
 /// # Errors
 /// When it cannot listen.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let listeners: Vec<_> = (0..options.threads.max(1)).map(|_| listen(options.port)).collect();
+    let listeners: Vec<_> = (0..options.threads.max(1))
+        .map(|_| listen(options.port))
+        .collect();
     let mut threads = Vec::new();
     for listener in listeners {
         let listener = listener.with_context(|| format!("could not listen on {}", options.port))?;
         threads.push(thread::spawn(|| Worker::new(listener)?.serve()));
     }
     for thread in threads {
-        thread.join().map_err(|_| anyhow!("a thread of the app panicked"))??;
+        thread
+            .join()
+            .map_err(|_| anyhow!("a thread of the app panicked"))??;
     }
     Ok(())
 }
@@ -60,7 +64,10 @@ fn listen(port: u16) -> std::io::Result<Socket> {
     // Accepted sockets inherit it.
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    socket.bind(&SockAddr::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+    socket.bind(&SockAddr::from(SocketAddrV4::new(
+        Ipv4Addr::UNSPECIFIED,
+        port,
+    )))?;
     socket.listen(BACKLOG)?;
     Ok(socket)
 }
@@ -93,7 +100,10 @@ impl Worker {
     fn serve(mut self) -> anyhow::Result<()> {
         let mut events = vec![EpollEvent::empty(); 256];
         loop {
-            let ready = self.epoll.wait(&mut events, EpollTimeout::NONE).unwrap_or(0);
+            let ready = self
+                .epoll
+                .wait(&mut events, EpollTimeout::NONE)
+                .unwrap_or(0);
             for event in &events[..ready] {
                 match usize::try_from(event.data()) {
                     Ok(at) if event.data() != LISTENER => self.go_on(at, event.events())?,
@@ -111,7 +121,8 @@ impl Worker {
                 self.connections.push(None);
                 self.connections.len() - 1
             });
-            self.epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, at as u64))?;
+            self.epoll
+                .add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, at as u64))?;
             self.connections[at] = Some(Connection::new(socket));
         }
         Ok(())

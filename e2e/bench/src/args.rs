@@ -1,6 +1,5 @@
 //! What was typed. Nothing is decided here.
 
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -9,7 +8,12 @@ use crate::{app, load};
 
 /// ProxyUnwrap beside its peers on this machine, in one run.
 #[derive(Debug, Parser)]
-#[command(name = "proxyunwrap-bench", version, about, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "proxyunwrap-bench",
+    version,
+    about,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) part: Option<Part>,
@@ -22,6 +26,8 @@ pub(crate) struct Cli {
 pub(crate) enum Part {
     /// Offer a load to one address and print what it found
     Load(load::Options),
+    /// Ask the app whom it sees
+    Ask(load::Way),
     /// Be the app
     App(app::Options),
 }
@@ -42,7 +48,11 @@ pub(crate) struct Run {
     #[arg(long, value_delimiter = ',')]
     pub(crate) contenders: Vec<String>,
     /// Our program; several compare builds: --dataplane old=PATH --dataplane new=PATH
-    #[arg(long, value_name = "[NAME=]PATH", default_value = "target/release/proxyunwrap-dataplane")]
+    #[arg(
+        long,
+        value_name = "[NAME=]PATH",
+        default_value = "target/release/proxyunwrap-dataplane"
+    )]
     pub(crate) dataplane: Vec<String>,
     /// Header that connections begin with
     #[arg(long, value_enum, default_value = "v1")]
@@ -63,6 +73,3 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
 }
-
-/// The network of each contender's pair of namespaces.
-pub(crate) const BALANCER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);

@@ -4,6 +4,7 @@
 //! Every connection names a client that no other connection of a run has, so none meets another's
 //! 4-tuple in TIME_WAIT. What it finds it prints as one line of JSON; faults are counted there.
 
+mod ask;
 mod connect;
 mod dialer;
 mod header;
@@ -25,8 +26,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::ask::Asked;
 pub(crate) use self::dialer::PING;
-pub(crate) use self::header::{Header, client, write as write_header};
+pub(crate) use self::header::Header;
 pub(crate) use self::idle::HELD;
 pub(crate) use self::stream::BLOCK;
 
@@ -56,18 +58,34 @@ pub(crate) enum Mode {
     Mixed,
 }
 
-/// The load to offer.
+/// Where connections go, and whom they come from.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Options {
-    /// What the connections do
-    #[arg(value_enum)]
-    pub(crate) mode: Mode,
+pub(crate) struct Way {
     /// Where to
     #[arg(long)]
     pub(crate) to: SocketAddrV4,
     /// What each connection begins with
     #[arg(long, value_enum, default_value = "v1")]
     pub(crate) header: Header,
+    /// First address that connections come from
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(crate) source: Ipv4Addr,
+    /// How many addresses they come from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) sources: u32,
+    /// Number of the first client, so that no run names those of another
+    #[arg(long, default_value_t = 0)]
+    pub(crate) first_client: u64,
+}
+
+/// The load to offer.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Options {
+    /// What the connections do
+    #[arg(value_enum)]
+    pub(crate) mode: Mode,
+    #[command(flatten)]
+    pub(crate) way: Way,
     /// Connections, or connections at once
     #[arg(long, default_value_t = 50)]
     pub(crate) connections: usize,
@@ -89,15 +107,6 @@ pub(crate) struct Options {
     /// Threads that share the connections
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,
-    /// First address that connections come from
-    #[arg(long, default_value = "127.0.0.1")]
-    pub(crate) source: Ipv4Addr,
-    /// How many addresses they come from
-    #[arg(long, default_value_t = 1)]
-    pub(crate) sources: u32,
-    /// Number of the first client, so that no run names those of another
-    #[arg(long, default_value_t = 0)]
-    pub(crate) first_client: u64,
     /// Processes whose processor time is wanted, too
     #[arg(long, value_delimiter = ',')]
     pub(crate) watch: Vec<i32>,
@@ -161,13 +170,25 @@ trait Load: Sized {
     fn run(self, window: Window) -> Tally;
 }
 
+/// Asks the app whom it sees on a connection like those of a load, and prints that.
+///
+/// # Errors
+/// When there is no answer.
+pub(crate) fn ask(way: &Way) -> anyhow::Result<()> {
+    let line = serde_json::to_string(&ask::ask(Dialer::new(way, 0, 1))?)?;
+    writeln!(std::io::stdout(), "{line}").context("nobody reads the answer")
+}
+
 /// Offers the load and prints what it found.
 ///
 /// # Errors
 /// When the load could not be offered at all.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let found = match options.mode {
-        Mode::Idle => found(idle::hold(task(options, Kind::PingPong, 0, 1))?, Spent::default()),
+        Mode::Idle => found(
+            idle::hold(task(options, Kind::PingPong, 0, 1))?,
+            Spent::default(),
+        ),
         _ => offer(options)?,
     };
     let line = serde_json::to_string(&found)?;
@@ -176,17 +197,22 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 fn offer(options: &Options) -> anyhow::Result<Found> {
     let tasks = tasks(options);
-    let seconds = |seconds| Duration::try_from_secs_f64(seconds).context("a length is not negative");
+    let seconds =
+        |seconds| Duration::try_from_secs_f64(seconds).context("a length is not negative");
     let (warm_up, length) = (seconds(options.warm_up)?, seconds(options.seconds)?);
     let gate = Gate::new(tasks.len() + 1, warm_up, length);
     let watch = &options.watch;
     thread::scope(|scope| {
-        let started = tasks.into_iter().map(|task| scope.spawn(|| carry_out(task, &gate)));
+        let started = tasks
+            .into_iter()
+            .map(|task| scope.spawn(|| carry_out(task, &gate)));
         let threads: Vec<_> = started.collect();
         let spent = spent_in(gate.pass(), watch);
         let mut all = Tally::default();
         for thread in threads {
-            let tally = thread.join().map_err(|_| anyhow!("a thread of the load panicked"))?;
+            let tally = thread
+                .join()
+                .map_err(|_| anyhow!("a thread of the load panicked"))?;
             all.merge(&tally?);
         }
         Ok(found(all, spent?))
@@ -265,15 +291,7 @@ fn task(options: &Options, kind: Kind, at: usize, stride: usize) -> Task {
             Mode::Down => Flow::Down,
             _ => Flow::Both,
         },
-        dialer: Dialer {
-            to: options.to,
-            header: options.header,
-            source: options.source,
-            sources: options.sources,
-            next: options.first_client + at as u64,
-            stride: stride as u64,
-            named: 0,
-        },
+        dialer: Dialer::new(&options.way, at as u64, stride as u64),
     }
 }
 

@@ -108,7 +108,11 @@ impl Connection {
     }
 
     fn say_who(&self) -> Next {
-        let who = self.socket.peer_addr().ok().and_then(|peer| peer.as_socket());
+        let who = self
+            .socket
+            .peer_addr()
+            .ok()
+            .and_then(|peer| peer.as_socket());
         if let Some(who) = who {
             let _ = self.send(format!("{who}\n").as_bytes());
         }

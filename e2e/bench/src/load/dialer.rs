@@ -10,6 +10,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv, send, setsockopt, sockopt};
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use super::Way;
 use super::header::{self, Header};
 
 /// What the app takes for "echo this".
@@ -21,20 +22,38 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Opens connections to one contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Dialer {
-    pub(crate) to: SocketAddrV4,
-    pub(crate) header: Header,
+    to: SocketAddrV4,
+    header: Header,
     /// First of the addresses that connections come from.
-    pub(crate) source: Ipv4Addr,
+    source: Ipv4Addr,
     /// How many there are: few would run out of ports while old connections are in TIME_WAIT.
-    pub(crate) sources: u32,
+    sources: u32,
     /// Number of the next client, and how far each thread goes on.
-    pub(crate) next: u64,
-    pub(crate) stride: u64,
+    next: u64,
+    stride: u64,
     /// Clients named so far.
     pub(crate) named: u64,
 }
 
 impl Dialer {
+    /// The `at`th of `stride` dialers that share a way and its clients.
+    pub(crate) fn new(way: &Way, at: u64, stride: u64) -> Self {
+        Self {
+            to: way.to,
+            header: way.header,
+            source: way.source,
+            sources: way.sources,
+            next: way.first_client + at,
+            stride,
+            named: 0,
+        }
+    }
+
+    /// Number of the next client.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
     /// A connection under way, without blocking; on one machine it is usually there at once.
     pub(crate) fn begin(&self) -> io::Result<Socket> {
         let socket = self.socket(Type::STREAM.nonblocking())?;
@@ -59,7 +78,10 @@ impl Dialer {
         while got < answer.len() {
             let read = recv(socket.as_raw_fd(), &mut answer[got..], MsgFlags::empty());
             let read = read.context("the app's first answer did not come")?;
-            ensure!(read > 0, "the connection was closed before the first answer");
+            ensure!(
+                read > 0,
+                "the connection was closed before the first answer"
+            );
             got += read;
         }
         ensure!(answer == PING, "the first answer is not an echo");

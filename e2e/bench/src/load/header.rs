@@ -43,7 +43,12 @@ pub(crate) fn client(number: u64) -> SocketAddrV4 {
 }
 
 /// Writes the header into `buffer` in place of what was there.
-pub(crate) fn write(header: Header, client: SocketAddrV4, server: SocketAddrV4, buffer: &mut Vec<u8>) {
+pub(crate) fn write(
+    header: Header,
+    client: SocketAddrV4,
+    server: SocketAddrV4,
+    buffer: &mut Vec<u8>,
+) {
     buffer.clear();
     match header {
         Header::None => {}
@@ -78,18 +83,27 @@ mod tests {
     fn written(header: Header) -> Vec<u8> {
         let (client, server) = ("198.18.3.4:51000", "10.9.0.2:8080");
         let mut buffer = b"left over".to_vec();
-        write(header, client.parse().unwrap(), server.parse().unwrap(), &mut buffer);
+        write(
+            header,
+            client.parse().unwrap(),
+            server.parse().unwrap(),
+            &mut buffer,
+        );
         buffer
     }
 
     #[test]
     fn v1_is_a_line_of_text() {
-        assert_eq!(written(Header::V1), b"PROXY TCP4 198.18.3.4 10.9.0.2 51000 8080\r\n");
+        assert_eq!(
+            written(Header::V1),
+            b"PROXY TCP4 198.18.3.4 10.9.0.2 51000 8080\r\n"
+        );
     }
 
     #[test]
     fn v2_is_28_bytes() {
-        let want = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc6\x12\x03\x04\x0a\x09\0\x02\xc7\x38\x1f\x90";
+        let want =
+            b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc6\x12\x03\x04\x0a\x09\0\x02\xc7\x38\x1f\x90";
         assert_eq!(written(Header::V2), want);
         assert_eq!(written(Header::None), b"");
     }

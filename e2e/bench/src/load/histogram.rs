@@ -79,7 +79,9 @@ fn value(slot: usize) -> f64 {
     let (power, step) = (slot / STEPS, slot % STEPS);
     match power.checked_sub(1) {
         None => step as f64,
-        Some(power) => ((STEPS + step) as f64 + 0.5) * 2f64.powi(i32::try_from(power).unwrap_or(i32::MAX)),
+        Some(power) => {
+            ((STEPS + step) as f64 + 0.5) * 2f64.powi(i32::try_from(power).unwrap_or(i32::MAX))
+        }
     }
 }
 
@@ -94,7 +96,10 @@ mod tests {
     #[track_caller]
     fn near(found: Option<f64>, wanted: f64) {
         let found = found.unwrap();
-        assert!((found - wanted).abs() <= wanted * 0.008, "{found} is not {wanted}");
+        assert!(
+            (found - wanted).abs() <= wanted * 0.008,
+            "{found} is not {wanted}"
+        );
     }
 
     #[test]

@@ -112,7 +112,9 @@ impl Open {
         let left = due.saturating_duration_since(Instant::now());
         // Zero would disarm it.
         let left = TimeSpec::from_duration(left.max(Duration::from_nanos(1)));
-        let _ = self.timer.set(Expiration::OneShot(left), TimerSetTimeFlags::empty());
+        let _ = self
+            .timer
+            .set(Expiration::OneShot(left), TimerSetTimeFlags::empty());
     }
 
     fn answer(&mut self, at: usize) {
@@ -124,8 +126,13 @@ impl Open {
                 line.partial = bytes % PING.len();
                 self.tally.messages += (bytes / PING.len()) as u64;
                 let now = Instant::now();
-                for meant in line.meant.drain(..(bytes / PING.len()).min(line.meant.len())) {
-                    self.tally.latency.record(now.saturating_duration_since(meant));
+                for meant in line
+                    .meant
+                    .drain(..(bytes / PING.len()).min(line.meant.len()))
+                {
+                    self.tally
+                        .latency
+                        .record(now.saturating_duration_since(meant));
                 }
             }
             Err(Errno::EAGAIN | Errno::EINTR) => {}
@@ -141,7 +148,9 @@ impl Open {
     /// What is unanswered at the end has waited so long already: it counts with that.
     fn finish(mut self, now: Instant) -> Tally {
         for meant in self.lines.iter().flat_map(|line| &line.meant) {
-            self.tally.latency.record(now.saturating_duration_since(*meant));
+            self.tally
+                .latency
+                .record(now.saturating_duration_since(*meant));
         }
         self.tally
     }

@@ -25,7 +25,12 @@ impl Poller {
         self.epoll.add(fd, EpollEvent::new(flags, number as u64))
     }
 
-    pub(crate) fn change(&self, fd: impl AsFd, number: usize, flags: EpollFlags) -> nix::Result<()> {
+    pub(crate) fn change(
+        &self,
+        fd: impl AsFd,
+        number: usize,
+        flags: EpollFlags,
+    ) -> nix::Result<()> {
         let mut event = EpollEvent::new(flags, number as u64);
         self.epoll.modify(fd, &mut event)
     }
@@ -43,6 +48,9 @@ impl Poller {
     /// The number of the `ready`th, and what it is ready for.
     pub(crate) fn event(&self, ready: usize) -> (usize, EpollFlags) {
         let event = self.events[ready];
-        (usize::try_from(event.data()).unwrap_or(usize::MAX), event.events())
+        (
+            usize::try_from(event.data()).unwrap_or(usize::MAX),
+            event.events(),
+        )
     }
 }

@@ -48,7 +48,10 @@ impl Load for Stream {
         let mut lines = Vec::with_capacity(task.connections);
         for at in 0..task.connections {
             let (socket, flags) = match task.flow {
-                Flow::Both => (task.dialer.proven()?, EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT),
+                Flow::Both => (
+                    task.dialer.proven()?,
+                    EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
+                ),
                 Flow::Up => (task.dialer.greet(&[app::SINK])?, EpollFlags::EPOLLOUT),
                 Flow::Down => (task.dialer.greet(&[app::SOURCE])?, EpollFlags::EPOLLIN),
             };
