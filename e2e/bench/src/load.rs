@@ -186,7 +186,7 @@ pub(crate) fn ask(way: &Way) -> anyhow::Result<()> {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let found = match options.mode {
         Mode::Idle => found(
-            idle::hold(task(options, Kind::PingPong, 0, 1))?,
+            &idle::hold(task(options, Kind::PingPong, 0, 1))?,
             Spent::default(),
         ),
         _ => offer(options)?,
@@ -215,7 +215,7 @@ fn offer(options: &Options) -> anyhow::Result<Found> {
                 .map_err(|_| anyhow!("a thread of the load panicked"))?;
             all.merge(&tally?);
         }
-        Ok(found(all, spent?))
+        Ok(found(&all, spent?))
     })
 }
 
@@ -295,7 +295,7 @@ fn task(options: &Options, kind: Kind, at: usize, stride: usize) -> Task {
     }
 }
 
-fn found(tally: Tally, cpu: Spent) -> Found {
+fn found(tally: &Tally, cpu: Spent) -> Found {
     Found {
         seconds: tally.seconds,
         messages: tally.messages,

@@ -1,22 +1,34 @@
-//! The report.
-use crate::results::Results;
+//! Table and chart, made of the raw results and of nothing else.
+
+mod chart;
+mod contenders;
+mod markdown;
+mod number;
+
+use std::fs;
+use std::io::Write;
 use std::path::Path;
-pub(crate) fn write(results: &Results, docs: &Path) -> anyhow::Result<()> {
-    let _ = (results, docs);
-    for w in crate::workload::Workload::ALL {
-        for f in w.figures() {
-            for r in crate::statistics::rows(results, w, *f) {
-                eprintln!(
-                    "{} {} {} {:.2} of direct {:.3?} of best {:.3?}",
-                    w.key(),
-                    f.key,
-                    r.contender,
-                    r.value.median,
-                    r.of_direct.map(|x| x.median),
-                    r.of_best_peer.map(|x| x.median)
-                );
-            }
-        }
+
+use anyhow::Context;
+
+use crate::results::Results;
+
+/// Names of the two files.
+const TABLE: &str = "benchmarks.md";
+const CHART: &str = "benchmarks.svg";
+
+/// Writes both into `folder`, and the table on standard output.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn write(results: &Results, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let table = markdown::render(results, CHART);
+    for (name, text) in [(TABLE, &table), (CHART, &chart::render(results))] {
+        let file = folder.join(name);
+        fs::write(&file, text).with_context(|| format!("could not write {}", file.display()))?;
+        eprintln!("written: {}", file.display());
     }
+    std::io::stdout().write_all(markdown::tables(results).as_bytes())?;
     Ok(())
 }

@@ -78,8 +78,8 @@ fn field(status: &str, name: &str) -> u64 {
     let values = status
         .lines()
         .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    let numbers = values.filter_map(|value| value.split_whitespace().next()?.parse().ok());
-    numbers.last().unwrap_or(0)
+    let mut numbers = values.filter_map(|value| value.split_whitespace().next()?.parse().ok());
+    numbers.next().unwrap_or(0)
 }
 
 #[cfg(test)]

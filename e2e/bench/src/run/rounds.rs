@@ -150,7 +150,7 @@ fn tell(sample: &Sample, workload: Workload, rounds: usize) {
     let value = sample
         .figures
         .get(first.key)
-        .map_or("–".to_owned(), |value| format!("{value:.0}"));
+        .map_or_else(|| "–".to_owned(), |value| format!("{value:.0}"));
     let noise = if sample.quiet {
         ""
     } else {

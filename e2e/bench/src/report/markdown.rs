@@ -1,0 +1,285 @@
+//! The table: `docs/benchmarks.md`.
+
+use std::fmt::Write;
+
+use super::contenders;
+use super::number::{plain, ratio, with_spread};
+use crate::results::{Results, Role, State};
+use crate::statistics::{Row, best_peer, rows};
+use crate::workload::{Figure, Workload};
+
+/// The whole document.
+pub(super) fn render(results: &Results, chart: &str) -> String {
+    let mut text =
+        String::from("# Benchmarks\n\n<!-- Written by `make bench`; do not edit. -->\n\n");
+    text += INTRODUCTION;
+    text += &conditions(results);
+    let _ = write!(text, "\n![Share of the rate without a proxy]({chart})\n");
+    text += &tables(results);
+    text += &contenders::render(results);
+    text
+}
+
+const INTRODUCTION: &str = "\
+What the way through ProxyUnwrap costs, and what it costs through others that show an app its client's address, \
+measured on one machine in one run by `make bench`. Absolute figures are of that machine, where load, proxy and app \
+share the processors; compare ratios.
+
+Every contender has a pair of network namespaces, joined by a cable as balancer and pod are, with a proxy and an app of \
+its own, and is proven to show the app the client of the header before it is measured. Rounds are interleaved: each \
+measures every contender once, and begins with another one. A cell is the median of the rounds with the least and the \
+most. *Of direct* and *of the best peer* are ratios within a round, then the median; the best peer is the one with the \
+best median of that figure. *CPU s/GB, machine* is all processor time of the machine while a gigabyte comes back, load \
+and app included, because much of a relay's work is the kernel's.
+
+";
+
+fn conditions(results: &Results) -> String {
+    let (machine, run) = (&results.machine, &results.run);
+    let noisy = results
+        .samples
+        .iter()
+        .filter(|sample| !sample.quiet)
+        .count();
+    let rows = [
+        (
+            "machine",
+            format!(
+                "{}, {} processors, {:.0} GiB",
+                machine.processor, machine.processors, machine.memory_gib
+            ),
+        ),
+        ("kernel", machine.kernel.clone()),
+        ("date, commit", format!("{}, {}", machine.date, run.commit)),
+        (
+            "rounds",
+            format!(
+                "{} of {} s each, load on {} thread(s)",
+                run.rounds, run.seconds, run.threads
+            ),
+        ),
+        (
+            "open loop",
+            run.rate.map_or_else(
+                || "not run".to_owned(),
+                |rate| format!("{} messages/s", plain(rate)),
+            ),
+        ),
+        ("idle connections", idle(&run.idle)),
+        ("command", format!("`{}`", run.command)),
+        (
+            "measurements",
+            format!(
+                "{}; before {noisy} of them the machine was busy with something else",
+                results.samples.len()
+            ),
+        ),
+    ];
+    let mut text = String::from("| | |\n|---|---|\n");
+    for (name, value) in rows {
+        let _ = writeln!(text, "| {name} | {value} |");
+    }
+    text
+}
+
+fn idle(counts: &[u64]) -> String {
+    match counts {
+        [few, many] => format!("few are {few}, many are {many}"),
+        [few] => format!("few are {few}; many did not fit the limit of descriptors"),
+        _ => "not run".to_owned(),
+    }
+}
+
+/// The tables alone: what is printed at the end of a run.
+pub(super) fn tables(results: &Results) -> String {
+    let mut text = String::new();
+    for workload in Workload::ALL {
+        if results
+            .samples
+            .iter()
+            .any(|sample| sample.workload == workload.key())
+        {
+            text += &table(results, workload);
+        }
+    }
+    text += &calls(results);
+    text + &faults(results)
+}
+
+fn table(results: &Results, workload: Workload) -> String {
+    let figures = workload.figures();
+    let columns: Vec<_> = figures
+        .iter()
+        .map(|figure| (figure, rows(results, workload, *figure)))
+        .collect();
+    let columns: Vec<_> = columns
+        .iter()
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect();
+    let titles: Vec<_> = columns.iter().map(|(figure, _)| figure.title).collect();
+    let first = figures.first().map_or("", |figure| figure.title);
+    let mut text = format!(
+        "\n## {}\n\n| contender | {} ",
+        workload.title(),
+        titles.join(" | ")
+    );
+    let _ = writeln!(text, "| {first}, of direct | of the best peer |");
+    text += &"|---".repeat(columns.len() + 3);
+    text += "|\n";
+    for listed in results
+        .contenders
+        .iter()
+        .filter(|listed| is_measured(&listed.state))
+    {
+        let of = |rows: &[Row]| {
+            rows.iter()
+                .find(|row| row.contender == listed.name)
+                .cloned()
+        };
+        let cells = columns
+            .iter()
+            .map(|(_, rows)| of(rows).map_or_else(dash, |row| with_spread(&row.value)));
+        let cells: Vec<_> = cells.collect();
+        let row = columns.first().and_then(|(_, rows)| of(rows));
+        let [direct, peer] = ratios(row.as_ref());
+        let name = emphasis(&listed.name, listed.role);
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {direct} | {peer} |",
+            cells.join(" | ")
+        );
+    }
+    text + &verdicts(results, workload, figures)
+}
+
+fn ratios(row: Option<&Row>) -> [String; 2] {
+    let spreads = [
+        row.and_then(|row| row.of_direct),
+        row.and_then(|row| row.of_best_peer),
+    ];
+    spreads.map(|spread| spread.map_or_else(dash, |spread| ratio(&spread)))
+}
+
+/// Ours beside the best peer, figure by figure.
+fn verdicts(results: &Results, workload: Workload, figures: &[Figure]) -> String {
+    let mut text = String::new();
+    for figure in figures {
+        let Some(best) = best_peer(results, workload, *figure) else {
+            continue;
+        };
+        let ours = rows(results, workload, *figure)
+            .into_iter()
+            .filter(|row| is_ours(results, &row.contender));
+        let ours =
+            ours.filter_map(|row| Some(format!("{} {}", row.contender, ratio(&row.of_best_peer?))));
+        let ours: Vec<_> = ours.collect();
+        if !ours.is_empty() {
+            let _ = writeln!(
+                text,
+                "- {}: best peer {best}; ours ÷ its: {}",
+                figure.title,
+                ours.join(", ")
+            );
+        }
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n{text}")
+    }
+}
+
+fn calls(results: &Results) -> String {
+    if results.calls.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\n## System calls of a short connection\n\nCounted by `strace -f -c` in a run of its own, one connection at a time.\n\n\
+         | contender | each | which |\n|---|---|---|\n",
+    );
+    for (name, calls) in &results.calls {
+        let often = calls.names.iter().filter(|(_, count)| *count >= 0.05);
+        let which: Vec<_> = often
+            .map(|(name, count)| format!("{name} {count:.1}"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| {name} | {:.1} | {} |",
+            calls.each,
+            which.join(", ")
+        );
+    }
+    text
+}
+
+/// A run with errors is not silently a result.
+fn faults(results: &Results) -> String {
+    let faulty: Vec<_> = results
+        .samples
+        .iter()
+        .filter(|sample| !sample.faults.is_empty())
+        .collect();
+    if faulty.is_empty() {
+        return "\nNo measurement had a fault.\n".to_owned();
+    }
+    let mut text = String::from(
+        "\n## Faults\n\nA measurement with more than one fault in a thousand messages has no figures.\n\n\
+         | workload | contender | round | counted | faults |\n|---|---|---|---|---|\n",
+    );
+    for sample in faulty {
+        let faults = sample
+            .faults
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"));
+        let faults = one_line(&faults.collect::<Vec<_>>().join(", "));
+        let counted = if sample.figures.is_empty() {
+            "no"
+        } else {
+            "yes"
+        };
+        let (workload, contender, round) = (&sample.workload, &sample.contender, sample.round + 1);
+        let _ = writeln!(
+            text,
+            "| {workload} | {contender} | {round} | {counted} | {faults} |"
+        );
+    }
+    text
+}
+
+/// A cell of a table holds no line break and no bar.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+}
+
+pub(super) fn is_measured(state: &State) -> bool {
+    match state {
+        State::Measured | State::MeasuredWithAnotherPort => true,
+        State::Missing(_) | State::Broken(_) => false,
+    }
+}
+
+pub(super) fn emphasis(name: &str, role: Role) -> String {
+    match role {
+        Role::Ours => format!("**{name}**"),
+        Role::Direct | Role::Peer => name.to_owned(),
+    }
+}
+
+fn is_ours(results: &Results, name: &str) -> bool {
+    let mut named = results
+        .contenders
+        .iter()
+        .filter(|listed| listed.name == name);
+    named.any(|listed| listed.role == Role::Ours)
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+pub(super) mod tests;
