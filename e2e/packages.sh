@@ -11,6 +11,7 @@ PACKAGES=(
   openssh-server postfix redis-server       # apps
   python3-grpcio                            # an app that speaks gRPC
   jq prometheus                             # the chart's alerts and dashboard
+  strace                                    # the benchmark's count of system calls
 )
 # What these packages would start at the next boot.
 SERVICES=(haproxy nginx postfix prometheus redis-server ssh)

@@ -1,5 +1,6 @@
 //! Table and chart, made of the raw results and of nothing else.
 
+mod aside;
 mod chart;
 mod contenders;
 mod markdown;

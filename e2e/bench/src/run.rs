@@ -1,6 +1,7 @@
 //! A run: who takes part, what is measured of whom, in rounds.
 
 mod field;
+mod folder;
 mod idle;
 mod rounds;
 mod syscalls;
@@ -20,7 +21,7 @@ use crate::results::{Results, RunFacts};
 use crate::workload::{IDLE, Workload};
 use crate::{interrupt, machine, report};
 
-pub(crate) use self::field::Folder;
+use self::folder::Folder;
 
 /// Two descriptors for each connection of the largest load, and room for what else is open.
 const DESCRIPTORS: u64 = 2 * IDLE[IDLE.len() - 1] + OTHERS;

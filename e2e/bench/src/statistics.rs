@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::figure::{Better, Figure};
 use crate::results::{Results, Role, Sample};
-use crate::workload::{Better, Figure, Workload};
+use crate::workload::Workload;
 
 /// A median, and how far the rounds lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What is measured: workloads, and the figures that each of them yields. Plain data.
 
-use crate::load::Found;
+use crate::figure::{Figure, less, more};
 
 /// A workload. The order is that of the run and of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,22 +16,6 @@ pub(crate) enum Workload {
     Idle,
 }
 
-/// Whether a large figure is a good one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Better {
-    More,
-    Less,
-}
-
-/// A column of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Figure {
-    /// Its key in the raw results.
-    pub(crate) key: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) better: Better,
-}
-
 /// How many connections a short-connection load has at once when it has many.
 const MANY: usize = 16;
 
@@ -40,22 +24,6 @@ const MIXED: (usize, usize, usize) = (8, 64, 4);
 
 /// Idle connections that are held: few, then many.
 pub(crate) const IDLE: [u64; 2] = [10_000, 50_000];
-
-const fn more(key: &'static str, title: &'static str) -> Figure {
-    Figure {
-        key,
-        title,
-        better: Better::More,
-    }
-}
-
-const fn less(key: &'static str, title: &'static str) -> Figure {
-    Figure {
-        key,
-        title,
-        better: Better::Less,
-    }
-}
 
 const LATENCY: [Figure; 3] = [
     less("p50", "p50, µs"),
@@ -92,14 +60,16 @@ const MIXED_FIGURES: [Figure; 4] = [
     more("rate", "round trips/s"),
     more("down", "Mbit/s of the streams"),
 ];
-const IDLE_FIGURES: [Figure; 7] = [
-    less("bytes_few", "bytes each, few"),
-    less("bytes_many", "bytes each, many"),
+const IDLE_FIGURES: [Figure; 9] = [
+    less("bytes_few", "bytes each, {few}"),
+    less("bytes_many", "bytes each, {many}"),
     less("descriptors_few", "descriptors each"),
-    less("pipes_few", "pipes, few"),
-    less("pipes_many", "pipes, many"),
-    more("active_few", "active beside few"),
-    more("active_many", "active beside many"),
+    less("pipes_few", "pipes, {few}"),
+    less("pipes_many", "pipes, {many}"),
+    more("held_few", "held of {few}"),
+    more("held_many", "held of {many}"),
+    more("active_few", "ping-pong beside {few}"),
+    more("active_many", "ping-pong beside {many}"),
 ];
 
 impl Workload {
@@ -189,68 +159,9 @@ impl Workload {
     }
 }
 
-/// The value of a figure in what a load found; None where that load has no such figure.
-pub(crate) fn value(key: &str, found: &Found) -> Option<f64> {
-    let seconds = Some(found.seconds).filter(|seconds| *seconds > 0.0)?;
-    let mbit = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e6;
-    // What a stream is for: the echo if there is one, otherwise what was sent.
-    let useful = if found.received > 0 {
-        found.received
-    } else {
-        found.sent
-    };
-    let per_gb = |cpu: f64| (useful > 0).then(|| cpu * 1e9 / useful as f64);
-    match key {
-        "rate" => Some(found.messages as f64 / seconds),
-        "p50" => found.p50,
-        "p99" => found.p99,
-        "p999" => found.p999,
-        "up" => Some(mbit(found.sent)),
-        "down" => Some(mbit(found.received)),
-        "cpu_per_gb" => per_gb(found.cpu.busy),
-        "proxy_per_gb" => per_gb(found.cpu.watched),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Spent;
-
-    fn found() -> Found {
-        Found {
-            seconds: 2.0,
-            messages: 100,
-            sent: 3_000_000_000,
-            received: 2_000_000_000,
-            cpu: Spent {
-                busy: 4.0,
-                niced: 0.0,
-                watched: 1.0,
-            },
-            ..Found::default()
-        }
-    }
-
-    #[test]
-    fn a_gigabyte_is_one_that_came_back() {
-        assert_eq!(value("cpu_per_gb", &found()), Some(2.0));
-        assert_eq!(value("proxy_per_gb", &found()), Some(0.5));
-        assert_eq!(
-            (value("up", &found()), value("down", &found())),
-            (Some(12_000.0), Some(8_000.0))
-        );
-    }
-
-    #[test]
-    fn a_stream_to_the_app_counts_what_was_sent() {
-        let up = Found {
-            received: 0,
-            ..found()
-        };
-        assert_eq!(value("proxy_per_gb", &up), Some(1.0 / 3.0));
-    }
 
     #[test]
     fn every_key_is_a_name_of_its_own() {

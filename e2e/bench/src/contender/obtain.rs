@@ -27,9 +27,7 @@ pub(crate) struct Program {
 /// When it cannot be had.
 pub(crate) fn peer(kind: &Kind) -> anyhow::Result<Program> {
     match kind {
-        Kind::GoMmproxy => go("path-network").or_else(|error| {
-            debian_archive("go-mmproxy").with_context(|| format!("{error:#}; and from Debian"))
-        }),
+        Kind::GoMmproxy => go("path-network").or_else(|error| debian_archive("go-mmproxy", &error)),
         Kind::KzemekGoMmproxy => go("kzemek"),
         Kind::MmproxyRs => mmproxy_rs(),
         Kind::Haproxy => debian("haproxy", "haproxy", "-v"),
@@ -74,18 +72,20 @@ fn module_version(built: &str) -> String {
         .join(", ")
 }
 
-/// Unpacked, not installed: this machine's packages stay as they are.
-fn debian_archive(package: &str) -> anyhow::Result<Program> {
+/// Unpacked, not installed: this machine's packages stay as they are. `otherwise` is why it is wanted.
+fn debian_archive(package: &str, otherwise: &anyhow::Error) -> anyhow::Result<Program> {
     let folder = cache(&format!("debian-{package}"))?;
     let program = folder.join("usr/bin").join(package);
     if !program.exists() {
+        let mut download = Command::new("apt-get");
+        download.args(["download", package]).current_dir(&folder);
+        output(&mut download).with_context(|| format!("{otherwise:#}; and from Debian"))?;
         output(
-            Command::new("apt-get")
-                .args(["download", package])
-                .current_dir(&folder),
+            Command::new("dpkg-deb")
+                .arg("-x")
+                .arg(archive_in(&folder)?)
+                .arg(&folder),
         )?;
-        let archive = archive_in(&folder)?;
-        output(Command::new("dpkg-deb").arg("-x").arg(archive).arg(&folder))?;
     }
     let archive = archive_in(&folder)?;
     let version = output(
@@ -94,10 +94,11 @@ fn debian_archive(package: &str) -> anyhow::Result<Program> {
             .arg(archive)
             .arg("Version"),
     )?;
+    let built = output(Command::new("go").arg("version").arg(&program)).unwrap_or_default();
     Ok(Program {
         path: program,
-        version: format!("{} of Debian", version.trim()),
-        source: format!("apt-get download {package}"),
+        version: format!("{} of Debian, {}", version.trim(), module_version(&built)),
+        source: format!("apt-get download {package}, because {otherwise:#}"),
     })
 }
 

@@ -52,7 +52,7 @@ impl Load for Connect {
         loop {
             let now = Instant::now();
             if clock.is_over(now, &mut self.tally) {
-                self.tally.clients = self.dialer.named;
+                self.tally.clients = self.dialer.named();
                 return self.tally;
             }
             for at in 0..self.slots.len() {

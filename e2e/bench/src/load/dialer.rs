@@ -32,7 +32,7 @@ pub(crate) struct Dialer {
     next: u64,
     stride: u64,
     /// Clients named so far.
-    pub(crate) named: u64,
+    named: u64,
 }
 
 impl Dialer {
@@ -52,6 +52,11 @@ impl Dialer {
     /// Number of the next client.
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Clients named so far.
+    pub(crate) fn named(&self) -> u64 {
+        self.named
     }
 
     /// A connection under way, without blocking; on one machine it is usually there at once.

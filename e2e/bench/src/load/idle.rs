@@ -1,11 +1,10 @@
 //! Connections that are held open and say nothing.
 //!
-//! It prints a line when all of them are there, and holds them until its standard input ends; then
-//! it looks whether each of them still is.
+//! It prints a line when all of them are there, or no more can be had, and holds them until its standard
+//! input ends; then it looks whether each of them still is.
 
 use std::io::{Read, Write, stdin, stdout};
 
-use anyhow::Context;
 use nix::errno::Errno;
 use socket2::Socket;
 
@@ -13,22 +12,29 @@ use super::Task;
 use super::dialer::receive;
 use super::tally::{Fault, Tally};
 
-/// Said when every connection has been answered once.
+/// Said with the number of connections, each of which has been answered once.
 pub(crate) const HELD: &str = "held";
 
 /// Opens the connections, holds them, and says how many were lost meanwhile.
 ///
 /// # Errors
-/// When a connection cannot be made.
+/// When nobody reads what it says.
 pub(crate) fn hold(mut task: Task) -> anyhow::Result<Tally> {
     let mut held = Vec::with_capacity(task.connections);
-    for number in 0..task.connections {
-        let socket = task.dialer.proven();
-        held.push(socket.with_context(|| format!("after {number} connections"))?);
+    let mut refused = false;
+    while held.len() < task.connections && !refused {
+        match task.dialer.proven() {
+            Ok(socket) => held.push(socket),
+            Err(_) => refused = true,
+        }
     }
-    writeln!(stdout(), "{HELD}")?;
+    writeln!(stdout(), "{HELD} {}", held.len())?;
     stdin().read_to_end(&mut Vec::new())?;
-    Ok(count(&held, task.dialer.named))
+    let mut tally = count(&held, task.dialer.named());
+    if refused {
+        tally.fault(Fault::Connect);
+    }
+    Ok(tally)
 }
 
 fn count(held: &[Socket], clients: u64) -> Tally {

@@ -67,7 +67,7 @@ impl Load for Open {
             timer,
             gap: Duration::from_secs_f64(1.0 / task.rate.max(1.0)),
             scratch: vec![0; 64 * 1024],
-            tally: Tally::naming(task.dialer.named),
+            tally: Tally::naming(task.dialer.named()),
             offered: 0,
         })
     }

@@ -52,7 +52,7 @@ impl Load for PingPong {
             poller,
             message: PING.iter().copied().cycle().take(task.size).collect(),
             scratch: vec![0; task.size.max(64 * 1024)],
-            tally: Tally::naming(task.dialer.named),
+            tally: Tally::naming(task.dialer.named()),
         })
     }
 

@@ -67,7 +67,7 @@ impl Load for Stream {
             poller,
             block: PING.repeat(BLOCK / PING.len()),
             scratch: vec![0; READ],
-            tally: Tally::naming(task.dialer.named),
+            tally: Tally::naming(task.dialer.named()),
         })
     }
 

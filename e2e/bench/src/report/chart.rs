@@ -5,9 +5,10 @@
 
 use std::fmt::Write;
 
+use crate::figure::Better;
 use crate::results::{Results, Role};
 use crate::statistics::{Row, rows};
-use crate::workload::{Better, Workload};
+use crate::workload::Workload;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 170.0;

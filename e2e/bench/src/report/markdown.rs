@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::contenders;
 use super::number::{plain, ratio, with_spread};
+use super::{aside, contenders};
+use crate::figure::Figure;
 use crate::results::{Results, Role, State};
 use crate::statistics::{Row, best_peer, rows};
-use crate::workload::{Figure, Workload};
+use crate::workload::Workload;
 
 /// The whole document.
 pub(super) fn render(results: &Results, chart: &str) -> String {
@@ -29,8 +30,15 @@ Every contender has a pair of network namespaces, joined by a cable as balancer 
 its own, and is proven to show the app the client of the header before it is measured. Rounds are interleaved: each \
 measures every contender once, and begins with another one. A cell is the median of the rounds with the least and the \
 most. *Of direct* and *of the best peer* are ratios within a round, then the median; the best peer is the one with the \
-best median of that figure. *CPU s/GB, machine* is all processor time of the machine while a gigabyte comes back, load \
-and app included, because much of a relay's work is the kernel's.
+best median of that figure.
+
+- Streams are those of the `tcpkali` command in go-mmproxy's README: 50 connections send `PING\\r\\n` in blocks of whole \
+messages of at most 65,535 bytes, as tcpkali does, and read what comes back.
+- *CPU s/GB, machine* is the processor time of the whole machine, niced programs excepted, while a gigabyte comes back; load \
+and app are in it, because much of a relay's work is the kernel's and belongs to no process.
+- The open loop's latencies run from the moment at which a message was meant to leave, so a stall is charged for every message that it \
+held up. Its rate is half of what the best peer does in ping-pong.
+- Short connections end by the load's close, and every connection of the run names another client.
 
 ";
 
@@ -84,8 +92,8 @@ fn conditions(results: &Results) -> String {
 
 fn idle(counts: &[u64]) -> String {
     match counts {
-        [few, many] => format!("few are {few}, many are {many}"),
-        [few] => format!("few are {few}; many did not fit the limit of descriptors"),
+        [few, many] => format!("{few} and {many}"),
+        [few] => format!("{few}; more do not fit this machine's limit of descriptors"),
         _ => "not run".to_owned(),
     }
 }
@@ -102,8 +110,8 @@ pub(super) fn tables(results: &Results) -> String {
             text += &table(results, workload);
         }
     }
-    text += &calls(results);
-    text + &faults(results)
+    text += &aside::calls(results);
+    text + &aside::faults(results)
 }
 
 fn table(results: &Results, workload: Workload) -> String {
@@ -116,8 +124,11 @@ fn table(results: &Results, workload: Workload) -> String {
         .iter()
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
-    let titles: Vec<_> = columns.iter().map(|(figure, _)| figure.title).collect();
-    let first = figures.first().map_or("", |figure| figure.title);
+    let titles: Vec<_> = columns
+        .iter()
+        .map(|(figure, _)| titled(results, figure))
+        .collect();
+    let first = titles.first().cloned().unwrap_or_default();
     let mut text = format!(
         "\n## {}\n\n| contender | {} ",
         workload.title(),
@@ -152,6 +163,21 @@ fn table(results: &Results, workload: Workload) -> String {
     text + &verdicts(results, workload, figures)
 }
 
+/// A column's title, with the run's numbers in it.
+fn titled(results: &Results, figure: &Figure) -> String {
+    let count = |at: usize| {
+        results
+            .run
+            .idle
+            .get(at)
+            .map_or_else(dash, |count| plain(*count as f64))
+    };
+    figure
+        .title
+        .replace("{few}", &count(0))
+        .replace("{many}", &count(1))
+}
+
 fn ratios(row: Option<&Row>) -> [String; 2] {
     let spreads = [
         row.and_then(|row| row.of_direct),
@@ -177,7 +203,7 @@ fn verdicts(results: &Results, workload: Workload, figures: &[Figure]) -> String
             let _ = writeln!(
                 text,
                 "- {}: best peer {best}; ours ÷ its: {}",
-                figure.title,
+                titled(results, figure),
                 ours.join(", ")
             );
         }
@@ -187,63 +213,6 @@ fn verdicts(results: &Results, workload: Workload, figures: &[Figure]) -> String
     } else {
         format!("\n{text}")
     }
-}
-
-fn calls(results: &Results) -> String {
-    if results.calls.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from(
-        "\n## System calls of a short connection\n\nCounted by `strace -f -c` in a run of its own, one connection at a time.\n\n\
-         | contender | each | which |\n|---|---|---|\n",
-    );
-    for (name, calls) in &results.calls {
-        let often = calls.names.iter().filter(|(_, count)| *count >= 0.05);
-        let which: Vec<_> = often
-            .map(|(name, count)| format!("{name} {count:.1}"))
-            .collect();
-        let _ = writeln!(
-            text,
-            "| {name} | {:.1} | {} |",
-            calls.each,
-            which.join(", ")
-        );
-    }
-    text
-}
-
-/// A run with errors is not silently a result.
-fn faults(results: &Results) -> String {
-    let faulty: Vec<_> = results
-        .samples
-        .iter()
-        .filter(|sample| !sample.faults.is_empty())
-        .collect();
-    if faulty.is_empty() {
-        return "\nNo measurement had a fault.\n".to_owned();
-    }
-    let mut text = String::from(
-        "\n## Faults\n\nA measurement with more than one fault in a thousand messages has no figures.\n\n\
-         | workload | contender | round | counted | faults |\n|---|---|---|---|---|\n",
-    );
-    for sample in faulty {
-        let faults = sample
-            .faults
-            .iter()
-            .map(|(name, count)| format!("{name} {count}"));
-        let faults = one_line(&faults.collect::<Vec<_>>().join(", "));
-        let counted = if sample.figures.is_empty() {
-            "no"
-        } else {
-            "yes"
-        };
-        let (workload, contender, round) = (&sample.workload, &sample.contender, sample.round + 1);
-        let _ = writeln!(
-            text,
-            "| {workload} | {contender} | {round} | {counted} | {faults} |"
-        );
-    }
-    text
 }
 
 /// A cell of a table holds no line break and no bar.

@@ -1,13 +1,11 @@
 //! Who takes part: finds or installs each contender, starts it, and makes sure that it does its work.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
+use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use super::Settings;
+use super::{Folder, Settings};
 use crate::args::Run;
 use crate::contender::Contender;
 use crate::contender::obtain::{self, Program};
@@ -220,36 +218,6 @@ fn chosen(all: Vec<Candidate>, wanted: &[String]) -> anyhow::Result<Vec<Candidat
         .into_iter()
         .filter(|candidate| is_wanted(&candidate.name))
         .collect())
-}
-
-/// The run's files: every user may read them, and they go with this value.
-#[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(super) fn new() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("proxyunwrap-bench-{}", process::id()));
-        make(&path)?;
-        Ok(Self(path))
-    }
-
-    fn of(&self, name: &str) -> anyhow::Result<PathBuf> {
-        let path = self.0.join(name);
-        make(&path)?;
-        Ok(path)
-    }
-}
-
-fn make(path: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(path).with_context(|| format!("could not make {}", path.display()))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-    Ok(())
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use anyhow::{Context, ensure};
 
 use super::Settings;
 use crate::contender::Contender;
+use crate::figure::value;
 use crate::load::{Found, HELD};
-use crate::rig::family;
-use crate::workload::{IDLE, Workload, value};
+use crate::rig::family::{self, Held};
+use crate::workload::{IDLE, Workload};
 
 /// Ends of the figures' keys.
 const SIZES: [&str; 2] = ["few", "many"];
@@ -28,68 +29,83 @@ pub(super) fn counts(fit: u64) -> Vec<u64> {
     }
 }
 
-type Measured = (BTreeMap<String, f64>, BTreeMap<String, u64>);
+type Figures = BTreeMap<String, f64>;
+type Faults = BTreeMap<String, u64>;
 
 /// For each number of connections: a fresh proxy, ping-pong alone, then beside so many idle ones.
-pub(super) fn measure(contender: &mut Contender, settings: &Settings) -> anyhow::Result<Measured> {
-    let (mut figures, mut faults) = (BTreeMap::new(), BTreeMap::new());
+pub(super) fn measure(
+    contender: &mut Contender,
+    settings: &Settings,
+) -> anyhow::Result<(Figures, Faults)> {
+    let (mut figures, mut faults) = (Figures::new(), Faults::new());
     for (count, size) in counts(settings.room.connections).into_iter().zip(SIZES) {
-        let step = beside(contender, settings, count, size);
-        let (mut found, wrong) = step.with_context(|| format!("{count} idle connections"))?;
-        figures.append(&mut found);
-        for (name, count) in wrong {
-            *faults.entry(name).or_insert(0) += count;
-        }
+        contender.restart()?;
+        let step = beside(contender, settings, count, &mut faults);
+        let found = step.with_context(|| format!("{count} idle connections"))?;
+        let named = found
+            .into_iter()
+            .map(|(name, value)| (format!("{name}_{size}"), value));
+        figures.extend(named);
     }
     Ok((figures, faults))
 }
 
+/// The figures of one number, without its name at their ends.
 fn beside(
     contender: &mut Contender,
     settings: &Settings,
     count: u64,
-    size: &str,
-) -> anyhow::Result<Measured> {
-    contender.restart()?;
+    faults: &mut Faults,
+) -> anyhow::Result<Vec<(&'static str, f64)>> {
     let words = Workload::PingPong.words(settings.seconds, settings.threads, 0.0);
     // What is touched once by the first connections is no part of an idle one's cost.
     let alone = contender.offer(&words)?;
     let pids = contender.pids();
     let before = family::held(&pids);
-    let held = Held::start(contender, count)?;
+    let held = HeldOpen::start(contender, count)?;
     let during = family::held(&pids);
-    let active = contender.offer(&words)?;
-    let ended = held.end()?;
-    let mut figures = BTreeMap::new();
+    // A proxy that is out of descriptors may take nobody any more.
+    let active = contender.offer(&words);
+    let mut figures = vec![("held", held.count as f64)];
     if !pids.is_empty() {
-        let bytes = during.kibibytes.saturating_sub(before.kibibytes) * 1024;
-        figures.insert(format!("bytes_{size}"), bytes as f64 / count as f64);
-        let descriptors = during.descriptors.saturating_sub(before.descriptors);
-        figures.insert(
-            format!("descriptors_{size}"),
-            descriptors as f64 / count as f64,
-        );
-        let ends = during.pipe_ends.saturating_sub(before.pipe_ends);
-        figures.insert(format!("pipes_{size}"), ends as f64 / 2.0);
+        figures.extend(costs(&before, &during, held.count as f64));
     }
-    let rates = [&active, &alone].map(|found| value("rate", found));
-    if let [Some(active), Some(alone)] = rates {
-        figures.insert(format!("active_{size}"), active / alone);
+    match active.map(|found| value("rate", &found).zip(value("rate", &alone))) {
+        Ok(rates) => figures.extend(rates.map(|(active, alone)| ("active", active / alone))),
+        Err(_) => note(faults, "no ping-pong beside them"),
     }
-    let faults = [alone, active, ended]
-        .into_iter()
-        .flat_map(|found| found.faults);
-    Ok((figures, faults.collect()))
+    for (name, _) in held.end()?.faults {
+        note(faults, &format!("{name} of {count} idle"));
+    }
+    Ok(figures)
+}
+
+fn note(faults: &mut Faults, what: &str) {
+    *faults.entry(what.to_owned()).or_insert(0) += 1;
+}
+
+/// What `count` connections made the proxy hold.
+fn costs(before: &Held, during: &Held, count: f64) -> [(&'static str, f64); 3] {
+    let more = |during: u64, before: u64| during.saturating_sub(before) as f64;
+    let bytes = more(during.kibibytes, before.kibibytes) * 1024.0;
+    let descriptors = more(during.descriptors, before.descriptors);
+    let pipes = more(during.pipe_ends, before.pipe_ends) / 2.0;
+    [
+        ("bytes", bytes / count),
+        ("descriptors", descriptors / count),
+        ("pipes", pipes),
+    ]
 }
 
 /// A load generator that holds its connections until it is told to let go.
-struct Held {
+struct HeldOpen {
+    count: u64,
     child: Child,
     output: BufReader<std::process::ChildStdout>,
 }
 
-impl Held {
-    /// Returns when every connection is there.
+impl HeldOpen {
+    /// Returns when every connection is there, or no more can be had.
     fn start(contender: &mut Contender, count: u64) -> anyhow::Result<Self> {
         let words = [
             "idle".to_owned(),
@@ -102,15 +118,18 @@ impl Held {
             .context("the load does not start")?;
         let output = child.stdout.take().context("the load has no output")?;
         let mut held = Self {
+            count: 0,
             child,
             output: BufReader::new(output),
         };
         let mut line = String::new();
         held.output.read_line(&mut line)?;
-        ensure!(
-            line.trim() == HELD,
-            "not all of the connections could be opened"
-        );
+        let count = line
+            .trim()
+            .strip_prefix(HELD)
+            .map(|count| count.trim().parse());
+        held.count = count.with_context(|| format!("the load said {line:?}"))??;
+        ensure!(held.count > 0, "none could be opened");
         Ok(held)
     }
 
@@ -123,7 +142,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldOpen {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -133,6 +152,20 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_is_the_growth_for_each() {
+        let held = |kibibytes, descriptors, pipe_ends| Held {
+            kibibytes,
+            descriptors,
+            pipe_ends,
+        };
+        let costs = costs(&held(5_000, 20, 4), &held(6_000, 2_020, 104), 1_000.0);
+        assert_eq!(
+            costs,
+            [("bytes", 1_024.0), ("descriptors", 2.0), ("pipes", 50.0)]
+        );
+    }
 
     #[test]
     fn what_does_not_fit_is_not_tried() {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::{Settings, idle};
 use crate::contender::Contender;
+use crate::figure::value;
 use crate::interrupt;
 use crate::results::{Results, Role, Sample};
 use crate::rig::quiet;
 use crate::statistics;
-use crate::workload::{Workload, value};
+use crate::workload::Workload;
 
 /// How long a measurement waits for others to leave the processors.
 const QUIET_WITHIN: Duration = Duration::from_secs(3);
