@@ -63,6 +63,9 @@ pub(crate) struct Run {
     /// Messages a second of the open loop; without it half of what the best peer does in ping-pong
     #[arg(long)]
     pub(crate) rate: Option<f64>,
+    /// Seconds that each measurement waits for others to leave the processors
+    #[arg(long, default_value_t = 3.0)]
+    pub(crate) patience: f64,
     /// Where table and chart go
     #[arg(long, default_value = "target/bench")]
     pub(crate) docs: PathBuf,

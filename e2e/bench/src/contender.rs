@@ -14,9 +14,9 @@ use nix::sys::signal::Signal;
 
 use self::recipe::{APP, Kind, Recipe};
 use crate::load::{Asked, Found, Header};
-use crate::rig::family;
 use crate::rig::namespace::{Namespace, output};
 use crate::rig::process::Process;
+use crate::rig::{family, quiet};
 
 /// The pod's address in every pair.
 const POD: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
@@ -39,10 +39,11 @@ pub(crate) struct Contender {
     folder: PathBuf,
     header: Header,
     next_client: u64,
+    disturbed: bool,
     /// This program's own path.
     me: String,
     proxy: Option<Process>,
-    _app: Process,
+    app: Process,
     pod: Namespace,
     balancer: Namespace,
 }
@@ -79,9 +80,10 @@ impl Contender {
             folder,
             header,
             next_client: 0,
+            disturbed: false,
             me,
             proxy: None,
-            _app: app,
+            app,
             pod,
             balancer,
         };
@@ -158,14 +160,21 @@ impl Contender {
     /// # Errors
     /// When it could not be offered.
     pub(crate) fn offer(&mut self, words: &[String]) -> anyhow::Result<Found> {
-        let watch: Vec<_> = self.pids().iter().map(i32::to_string).collect();
+        let watch = self.pids();
         let mut load = self.part("load", words);
+        load.args(["--own", &joined(&[self.app.pid(), me()])]);
         if !watch.is_empty() {
-            load.args(["--watch", &watch.join(",")]);
+            load.args(["--watch", &joined(&watch)]);
         }
         let found = parse(&output(&mut load)?)?;
         self.next_client += found.clients;
+        self.disturbed |= found.cpu.others > quiet::QUIET * found.seconds;
         Ok(found)
+    }
+
+    /// Whether others used the processors during a load since this was asked last.
+    pub(crate) fn take_disturbed(&mut self) -> bool {
+        std::mem::take(&mut self.disturbed)
     }
 
     /// A load to be started by the caller, whose clients are counted as `clients`.
@@ -191,6 +200,15 @@ impl Contender {
         command.args(["--source", SOURCE, "--sources", SOURCES]);
         command
     }
+}
+
+fn me() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+fn joined(pids: &[i32]) -> String {
+    let pids: Vec<_> = pids.iter().map(i32::to_string).collect();
+    pids.join(",")
 }
 
 fn parse(said: &str) -> anyhow::Result<Found> {

@@ -72,8 +72,8 @@ mod tests {
             received: 2_000_000_000,
             cpu: Spent {
                 busy: 4.0,
-                niced: 0.0,
                 watched: 1.0,
+                others: 0.0,
             },
             ..Found::default()
         }

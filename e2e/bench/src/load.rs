@@ -129,12 +129,13 @@ fn offer(options: &Options) -> anyhow::Result<Found> {
     let (warm_up, length) = (seconds(options.warm_up)?, seconds(options.seconds)?);
     let gate = Gate::new(tasks.len() + 1, warm_up, length);
     let watch = &options.watch;
+    let own = [options.own.as_slice(), &[me()]].concat();
     thread::scope(|scope| {
         let started = tasks
             .into_iter()
             .map(|task| scope.spawn(|| carry_out(task, &gate)));
         let threads: Vec<_> = started.collect();
-        let spent = spent_in(gate.pass(), watch);
+        let spent = spent_in(gate.pass(), watch, &own);
         let mut all = Tally::default();
         for thread in threads {
             let tally = thread
@@ -163,11 +164,15 @@ fn both_steps<L: Load>(task: Task, gate: &Gate) -> anyhow::Result<Tally> {
 }
 
 /// Waits for the window's borders, and compares what the processors had done by then.
-fn spent_in(window: Window, watch: &[i32]) -> anyhow::Result<Spent> {
+fn spent_in(window: Window, watch: &[i32], own: &[i32]) -> anyhow::Result<Spent> {
     park_until(window.begin);
-    let before = Cpu::read(watch)?;
+    let before = Cpu::read(watch, own)?;
     park_until(window.end);
-    Ok(Cpu::read(watch)?.since(&before))
+    Ok(Cpu::read(watch, own)?.since(&before))
+}
+
+fn me() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
 }
 
 fn park_until(moment: Instant) {

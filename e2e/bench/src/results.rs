@@ -92,7 +92,7 @@ pub(crate) struct Sample {
     pub(crate) figures: BTreeMap<String, f64>,
     /// What went wrong, and how often.
     pub(crate) faults: BTreeMap<String, u64>,
-    /// Whether the machine did nothing else just before.
+    /// Whether others left the processors alone, just before and meanwhile.
     pub(crate) quiet: bool,
 }
 

@@ -9,6 +9,7 @@ mod syscalls;
 use std::fs;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -34,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
     pub(crate) room: Room,
+    /// How long a measurement waits for others to leave the processors.
+    pub(crate) patience: Duration,
 }
 
 /// Measures, or takes what was measured, and writes the report.
@@ -100,6 +103,7 @@ fn settings(options: &Run, descriptors: u64) -> anyhow::Result<Settings> {
         rounds: options.rounds.max(1),
         seconds: options.seconds,
         threads: options.threads.unwrap_or_else(|| (processors / 2).max(1)),
+        patience: Duration::try_from_secs_f64(options.patience)?,
         room: Room {
             processors,
             connections: descriptors.saturating_sub(OTHERS) / 2,

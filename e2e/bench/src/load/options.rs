@@ -78,4 +78,7 @@ pub(crate) struct Options {
     /// Processes whose processor time is wanted, too
     #[arg(long, value_delimiter = ',')]
     pub(crate) watch: Vec<i32>,
+    /// Other processes of the run, which disturb nobody
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) own: Vec<i32>,
 }

@@ -78,7 +78,7 @@ fn conditions(results: &Results) -> String {
         (
             "measurements",
             format!(
-                "{}; before {noisy} of them the machine was busy with something else",
+                "{}; others used the processors before or during {noisy} of them",
                 results.samples.len()
             ),
         ),

@@ -99,7 +99,7 @@ fn a_busy_machine_is_confessed() {
     results.samples[2].quiet = false;
     let text = render(&results, "chart.svg");
     assert!(
-        text.contains("| measurements | 6; before 1 of them"),
+        text.contains("| measurements | 6; others used the processors before or during 1 of them"),
         "{text}"
     );
 }

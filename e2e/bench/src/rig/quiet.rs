@@ -1,5 +1,4 @@
-//! Is anybody else using the processors? All contenders wait while none is measured, so the machine
-//! should be idle between two measurements.
+//! Is anybody else using the processors? Others on the machine may, between two measurements and in them.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,8 @@ use crate::cpu::Cpu;
 /// Long enough for a few ticks on each processor.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// More than this share of one processor is somebody else's work.
-const QUIET: f64 = 0.25;
+/// Others may have this share of one processor: a machine has its housekeeping.
+pub(crate) const QUIET: f64 = 0.1;
 
 /// Waits until the machine is idle, for so long at most; whether it is.
 ///
@@ -30,12 +29,12 @@ pub(crate) fn is_quiet_within(limit: Duration) -> anyhow::Result<bool> {
     }
 }
 
-/// Processors that were busy meanwhile, niced work included.
+/// Processors that others had meanwhile.
 fn share() -> anyhow::Result<f64> {
-    let (start, before) = (Instant::now(), Cpu::read(&[]).context("/proc/stat")?);
+    let look = || Cpu::read(&[], &[]).context("could not read /proc");
+    let (start, before) = (Instant::now(), look()?);
     wait::until("a look at the processors", LOOK * 10, || {
         Ok((start.elapsed() >= LOOK).then_some(()))
     })?;
-    let spent = Cpu::read(&[]).context("/proc/stat")?.since(&before);
-    Ok((spent.busy + spent.niced) / start.elapsed().as_secs_f64())
+    Ok(look()?.since(&before).others / start.elapsed().as_secs_f64())
 }

@@ -2,7 +2,6 @@
 //! changes on the machine meanwhile meets all of them alike.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::{Settings, idle};
 use crate::contender::Contender;
@@ -12,9 +11,6 @@ use crate::results::{Results, Role, Sample};
 use crate::rig::quiet;
 use crate::statistics;
 use crate::workload::Workload;
-
-/// How long a measurement waits for others to leave the processors.
-const QUIET_WITHIN: Duration = Duration::from_secs(3);
 
 /// Rounds of the idle load, which is slow, and whose figures hardly vary.
 const IDLE_ROUNDS: usize = 3;
@@ -36,16 +32,14 @@ pub(super) fn measure(
         for at in order(field.len(), round) {
             interrupt::check()?;
             let contender = &mut field[at];
-            let quiet = quiet::is_quiet_within(QUIET_WITHIN)?;
+            let was_quiet = quiet::is_quiet_within(settings.patience)?;
+            contender.take_disturbed();
+            let rate = results.run.rate.unwrap_or(0.0);
+            let sample = sample(contender, workload, settings, rate);
             let sample = Sample {
                 round,
-                quiet,
-                ..sample(
-                    contender,
-                    workload,
-                    settings,
-                    results.run.rate.unwrap_or(0.0),
-                )
+                quiet: was_quiet && !contender.take_disturbed(),
+                ..sample
             };
             tell(&sample, workload, rounds);
             results.samples.push(sample);
@@ -155,7 +149,7 @@ fn tell(sample: &Sample, workload: Workload, rounds: usize) {
     let noise = if sample.quiet {
         ""
     } else {
-        ", the machine is not quiet"
+        ", others used the processors"
     };
     let faults = match sample.faults.len() {
         0 => String::new(),
