@@ -30,6 +30,12 @@ const BALANCER_NETWORK: &str =
     "ip addr add 10.9.0.1/24 dev eth0; ip route add local 10.9.1.0/24 dev lo";
 const POD_NETWORK: &str = "ip addr add 10.9.0.2/24 dev eth0; ip route add default via 10.9.0.1";
 
+/// What a pod has on most nodes. Some kernels let a namespace have reno alone beside their default, and
+/// without loss both do the same; others, such as bbr, pace what is sent even over a cable in memory.
+const CONGESTION: &str = "for name in cubic reno; do
+  if sysctl -qw net.ipv4.tcp_congestion_control=$name 2>/dev/null; then break; fi
+done";
+
 /// One contender, ready to be measured. Programs end before their namespaces go.
 #[derive(Debug)]
 pub(crate) struct Contender {
@@ -63,8 +69,10 @@ impl Contender {
     ) -> anyhow::Result<Self> {
         let (balancer, pod) = (Namespace::new(&format!("{name}-b"))?, Namespace::new(name)?);
         balancer.cable(&pod)?;
-        balancer.sh(BALANCER_NETWORK)?;
-        pod.sh(POD_NETWORK)?;
+        for (namespace, network) in [(&balancer, BALANCER_NETWORK), (&pod, POD_NETWORK)] {
+            namespace.sh(CONGESTION)?;
+            namespace.sh(network)?;
+        }
         let me = std::env::current_exe().context("this program's own path")?;
         let me = me.display().to_string();
         let app = start_app(&me, &pod, &folder, processors)?;
@@ -105,19 +113,25 @@ impl Contender {
     /// A fresh proxy in place of the one that runs: it has held nothing yet.
     ///
     /// # Errors
-    /// When it does not end or does not listen.
+    /// When it does not listen.
     pub(crate) fn restart(&mut self) -> anyhow::Result<()> {
         let Some((program, words)) = self.recipe.command.split_first() else {
             return Ok(());
         };
         if let Some(mut old) = self.proxy.take() {
-            old.end(Signal::SIGTERM)?;
+            old.end(Signal::SIGTERM);
         }
         let log = self.folder.join("proxy.log");
         let mut proxy = Process::start(self.pod.command(program).args(words), &log)?;
         proxy.listens(&self.pod, self.recipe.listens)?;
         self.proxy = Some(proxy);
         Ok(())
+    }
+
+    /// The congestion control of its connections.
+    pub(crate) fn congestion(&self) -> anyhow::Result<String> {
+        let name = self.pod.sh("sysctl -n net.ipv4.tcp_congestion_control")?;
+        Ok(name.trim().to_owned())
     }
 
     /// The proxy's processes; none for direct.

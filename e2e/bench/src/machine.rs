@@ -15,6 +15,7 @@ pub(crate) fn describe(processors: usize) -> Machine {
         processors,
         memory_gib: memory_gib(&read("/proc/meminfo")),
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        congestion: unknown(),
         date: date(SystemTime::now()),
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Machine {
     pub(crate) processors: usize,
     pub(crate) memory_gib: f64,
     pub(crate) kernel: String,
+    /// Of every connection of the run.
+    pub(crate) congestion: String,
     pub(crate) date: String,
 }
 

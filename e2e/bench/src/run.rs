@@ -69,6 +69,9 @@ fn measure(options: &Run) -> anyhow::Result<Results> {
     };
     let (mut field, listed) = field::start(options, &settings, &folder)?;
     results.contenders = listed;
+    if let Some(contender) = field.first() {
+        results.machine.congestion = contender.congestion()?;
+    }
     let ended = measure_all(&mut field, &workloads, options, &settings, &mut results);
     drop(field);
     keep(&results, &options.raw)?;

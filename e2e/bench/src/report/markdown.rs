@@ -57,7 +57,13 @@ fn conditions(results: &Results) -> String {
                 machine.processor, machine.processors, machine.memory_gib
             ),
         ),
-        ("kernel", machine.kernel.clone()),
+        (
+            "kernel",
+            format!(
+                "{}, congestion control {}",
+                machine.kernel, machine.congestion
+            ),
+        ),
         ("date, commit", format!("{}, {}", machine.date, run.commit)),
         (
             "rounds",

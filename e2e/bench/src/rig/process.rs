@@ -10,10 +10,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::namespace::{Namespace, output};
-use super::wait;
+use super::{family, wait};
 
-/// How long a program may take to listen, or to end.
+/// How long a program may take to listen.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long one may take to end: none has connections then.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A program that runs.
 #[derive(Debug)]
@@ -59,15 +62,19 @@ impl Process {
         heard.with_context(|| last_lines(&self.log))
     }
 
-    /// Asks it to end with `signal`, and waits.
-    ///
-    /// # Errors
-    /// When it does not end.
-    pub(crate) fn end(&mut self, signal: Signal) -> anyhow::Result<()> {
+    /// Asks it to end with `signal`; who does not is killed, children included.
+    pub(crate) fn end(&mut self, signal: Signal) {
+        let family = family::pids(self.pid());
         let _ = kill(Pid::from_raw(self.pid()), signal);
-        wait::until("the program ends", PATIENCE, || {
-            Ok(self.child.try_wait()?.map(drop))
-        })
+        let ended = wait::until("the program ends", FAREWELL, || {
+            Ok(self.child.try_wait()?)
+        });
+        if ended.is_err() {
+            for pid in family {
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
+            let _ = self.child.wait();
+        }
     }
 }
 
