@@ -77,6 +77,12 @@ budgets: packages release ## Size of the dataplane, its dependencies, time to li
 	e2e/budgets.sh $(RELEASE)
 	e2e/instructions.sh
 
+# BENCH='--only pingpong --rounds 3 …' measures a part, which the documents do not get.
+.PHONY: bench
+bench: packages release ## Speed beside our peers, in one run; writes docs/benchmarks.md; needs root, 20 minutes
+	cargo build --locked --release -p proxyunwrap-bench
+	target/release/proxyunwrap-bench --docs $(if $(BENCH),target/bench,docs) $(BENCH)
+
 # The tests' cluster: `embedded` is built from Go modules and needs no container engine, `kind` needs one.
 CLUSTER ?= embedded
 CLUSTER_COMMAND = e2e/$(if $(filter kind,$(CLUSTER)),kind,cluster)/cluster

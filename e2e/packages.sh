@@ -12,6 +12,7 @@ PACKAGES=(
   python3-grpcio                            # an app that speaks gRPC
   jq prometheus                             # the chart's alerts and dashboard
   valgrind                                  # counts instructions
+  strace                                    # the benchmark's count of system calls
 )
 # What these packages would start at the next boot.
 SERVICES=(haproxy nginx postfix prometheus redis-server ssh)

@@ -1,0 +1,5 @@
+//! `proxyunwrap-bench`; the library is where it is read.
+
+fn main() -> anyhow::Result<()> {
+    proxyunwrap_bench::main()
+}
