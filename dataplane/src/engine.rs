@@ -1,16 +1,22 @@
-//! The epoll engine: workers that carry connections, and the handle that steers them.
+//! The engine: workers that carry connections, and the handle that steers them.
 //!
 //! Each worker is a thread with its own listeners, connections, deadlines and counters. Nothing is
 //! shared on a connection's path; orders come through a mailbox that wakes the worker.
 
+mod backend;
 mod carry;
+mod choice;
+mod epoll;
+mod event;
 mod listener;
 mod orders;
 mod pace;
 mod pipes;
+mod places;
 mod relay;
 pub mod socket;
 mod strangers;
+mod uring;
 mod wheel;
 mod worker;
 
@@ -30,6 +36,7 @@ use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::claim::Own;
 use crate::counters::Counters;
+pub use choice::{Choice, Kind, Refused, choose};
 pub use pace::Relay;
 use socket::Dialling;
 
@@ -169,6 +176,7 @@ impl Engine {
     /// # Errors
     /// The first worker that cannot be had.
     pub fn start(
+        kind: Kind,
         setup: &Arc<Setup>,
         listeners: Vec<Opened>,
         log: &AccessLog,
@@ -194,7 +202,10 @@ impl Engine {
             };
             thread::Builder::new()
                 .name(format!("worker-{index}"))
-                .spawn(move || worker::run(worker))
+                .spawn(move || match kind {
+                    Kind::Epoll => worker::run::<epoll::Readiness>(worker),
+                    Kind::IoUring => worker::run::<uring::Completions>(worker),
+                })
                 .map_err(failed)?;
             engine.mailboxes.push(mailbox);
             engine.counters.push(counters);

@@ -21,7 +21,7 @@ use crate::args::Serve;
 use crate::config::Config;
 use crate::connection::claim::Own;
 use crate::engine::socket::Dialling;
-use crate::engine::{self, Engine, Relay, Setup};
+use crate::engine::{self, Engine, Kind, Relay, Setup};
 use crate::health::{self, Health};
 use crate::limits::{self, Machine};
 use crate::metrics::Process;
@@ -45,6 +45,9 @@ pub enum Error {
         "--probes: there is no admin port to answer on; leave `admin.listen` out, or give --admin with go-mmproxy's flags"
     )]
     NoAdmin,
+    /// An engine that cannot be had.
+    #[error(transparent)]
+    Refused(#[from] engine::Refused),
     /// Listeners or workers.
     #[error(transparent)]
     Engine(#[from] engine::Error),
@@ -64,6 +67,7 @@ struct Fixed {
     machine: Machine,
     workers: usize,
     mode: SourceMode,
+    engine: Kind,
     relay: Relay,
     ipv6: bool,
 }
@@ -85,7 +89,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
         );
         return Ok(());
     }
-    let fixed = Fixed::new(&config, args.relay);
+    let fixed = Fixed::new(&config, args)?;
     let own = Arc::new(health::own_addresses());
     let setup = fixed.setup(&config, &own);
     // Listening comes before giving up privileges: a port below 1024 may need them.
@@ -94,11 +98,11 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     let admin = admin::listen(&addresses).map_err(|error| Error::Admin(addresses, error))?;
     privileges::reduce(&privileges::needed(fixed.mode, config.file.mark))?;
     let (log, writer) = AccessLog::start(io::stdout()).map_err(Error::Start)?;
-    let engine = Engine::start(&setup, listeners, &log)?;
+    let engine = Engine::start(fixed.engine, &setup, listeners, &log)?;
     // Only workers hold the log from here on: it ends with the last of them.
     drop(log);
     let health = Arc::new(Health::default());
-    let shown = Arc::new(shown(&engine, &health, fixed.mode, probes));
+    let shown = Arc::new(shown(&engine, &health, &fixed, probes));
     let service = Service {
         source,
         fixed,
@@ -129,13 +133,14 @@ fn probes(args: &Serve, config: &Config) -> Result<Probes, Error> {
     }
 }
 
-fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes) -> Shown {
+fn shown(engine: &Engine, health: &Arc<Health>, fixed: &Fixed, probes: Probes) -> Shown {
     let started = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let process = Process {
         started: started.as_secs_f64(),
-        source_mode: mode.name(),
+        source_mode: fixed.mode.name(),
+        engine: fixed.engine.name(),
         ..Process::default()
     };
     Shown {
@@ -149,15 +154,16 @@ fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes
 }
 
 impl Fixed {
-    fn new(config: &Config, relay: Relay) -> Self {
+    fn new(config: &Config, args: &Serve) -> Result<Self, Error> {
         let available = || thread::available_parallelism().map_or(1, usize::from);
-        Self {
+        Ok(Self {
             machine: Machine::read(),
             workers: config.file.workers.unwrap_or_else(available),
             mode: health::source_mode(config.file.source_mode),
-            relay,
+            engine: engine::choose(args.engine)?,
+            relay: args.relay,
             ipv6: health::has_ipv6(),
-        }
+        })
     }
 
     fn setup(&self, config: &Config, own: &Arc<Own>) -> Arc<Setup> {

@@ -61,7 +61,14 @@ pub(super) trait Backend: Sized {
     ///
     /// # Errors
     /// What the kernel says.
-    fn receive(carried: &mut Carried<Self>, from: usize, tools: &mut Tools<'_, Self>) -> Result<usize, Errno>;
+    fn receive(
+        carried: &mut Carried<Self>,
+        from: usize,
+        tools: &mut Tools<'_, Self>,
+    ) -> Result<usize, Errno>;
+
+    /// The app was reached: payload goes on from here.
+    fn reached(carried: &mut Carried<Self>);
 
     /// Carries out [`Command::Read`](crate::connection::Command::Read).
     fn read(carried: &mut Carried<Self>, way: Way, tools: &mut Tools<'_, Self>);
@@ -72,7 +79,9 @@ pub(super) trait Backend: Sized {
     /// The source had nothing: is to tell when it has.
     fn await_source(&mut self, carried: &mut Carried<Self>, way: Way);
 
+    /// The source's stream has ended: is to tell when its socket fails.
+    fn ended(&mut self, carried: &mut Carried<Self>, way: Way);
+
     /// This side takes no more: is to tell when it does.
     fn await_room(&mut self, carried: &mut Carried<Self>, side: Side);
 }
-

@@ -15,7 +15,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The number that the kernel hands back; it has 60 bits.
+    /// The number that the kernel hands back; it has 58 bits.
     pub(super) fn token(self) -> u64 {
         match self {
             Self::Connection(key, Side::Peer) => key.bits(),
@@ -28,7 +28,7 @@ impl Source {
     /// Whom this number means.
     pub(super) fn of(token: u64) -> Self {
         let key = Key::from_bits(token);
-        match token >> Key::BITS {
+        match token >> Key::BITS & 3 {
             0 => Self::Connection(key, Side::Peer),
             1 => Self::Connection(key, Side::App),
             2 => Self::Listener(key),
@@ -49,7 +49,7 @@ mod tests {
         let sides = [Side::Peer, Side::App].map(|side| Source::Connection(key, side));
         for source in [sides[0], sides[1], Source::Listener(key), Source::Mailbox] {
             assert_eq!(Source::of(source.token()), source);
-            assert_eq!(source.token() >> 60, 0);
+            assert_eq!(source.token() >> 58, 0);
         }
     }
 }

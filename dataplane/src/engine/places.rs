@@ -8,9 +8,9 @@ pub(super) struct Key {
     generation: u32,
 }
 
-/// Bits of a generation. It comes round after 67 million tenants of one place; what the kernel says
+/// Bits of a generation. It comes round after 16 million tenants of one place; what the kernel says
 /// is of this turn or the next.
-const GENERATION: u32 = 26;
+const GENERATION: u32 = 24;
 
 impl Key {
     /// Bits of [`Key::bits`].
@@ -74,7 +74,10 @@ impl<T> Places<T> {
     /// The tenant, if it is still there.
     pub(super) fn get(&self, key: Key) -> Option<&T> {
         let place = self.places.get(key.index as usize)?;
-        place.tenant.as_ref().filter(|_| place.generation == key.generation)
+        place
+            .tenant
+            .as_ref()
+            .filter(|_| place.generation == key.generation)
     }
 
     /// The tenant, if it is still there.
@@ -88,7 +91,14 @@ impl<T> Places<T> {
     pub(super) fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
         let place = &mut self.places[key.index as usize];
-        place.generation = Key::from_bits(Key { generation: place.generation.wrapping_add(1), ..key }.bits()).generation;
+        place.generation = Key::from_bits(
+            Key {
+                generation: place.generation.wrapping_add(1),
+                ..key
+            }
+            .bits(),
+        )
+        .generation;
         self.free.push(key.index);
         place.tenant.take()
     }
@@ -110,7 +120,9 @@ impl<T> Places<T> {
 
     /// All tenants.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.places.iter_mut().filter_map(|place| place.tenant.as_mut())
+        self.places
+            .iter_mut()
+            .filter_map(|place| place.tenant.as_mut())
     }
 }
 

@@ -11,7 +11,7 @@ mod probe;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
@@ -53,10 +53,10 @@ enum Kind {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Done {
-    /// Received: a buffer, None at the end of the stream.
-    Received(Result<Option<Buffer>, Errno>),
+    /// Received: a buffer, None at the end of the stream; and whether there is more.
+    Received(Result<Option<Buffer>, Errno>, bool),
     /// So much of this buffer was sent.
-    Sent(Result<usize, Errno>, Buffer),
+    Sent(Result<u32, Errno>, Buffer),
     /// The file is in this condition.
     Polled(Result<PollFlags, Errno>),
 }
@@ -97,7 +97,9 @@ impl Ring {
         let submitter = ring.submitter();
         // SAFETY: the pool's entries are page-aligned and as many as it says; they are unmapped only
         // after the last buffer and this ring, which is unregistered from them first.
-        unsafe { submitter.register_buf_ring_with_flags(pool.entries(), buffers::COUNT, GROUP, 0)? };
+        unsafe {
+            submitter.register_buf_ring_with_flags(pool.entries(), buffers::COUNT, GROUP, 0)?
+        };
         Ok(Self {
             ring,
             sending: (0..buffers::COUNT).map(|_| None).collect(),
@@ -240,7 +242,7 @@ fn completion(
 ) -> Option<Completion> {
     let result = match entry.result() {
         failed @ ..0 => Err(Errno::from_raw(-failed)),
-        result => Ok(usize::try_from(result).unwrap_or_default()),
+        result => Ok(result.cast_unsigned()),
     };
     let token = entry.user_data() & ((1 << KIND) - 1);
     let (token, done) = match Kind::from(entry.user_data()) {
@@ -255,15 +257,16 @@ fn completion(
             // SAFETY: the completion names a buffer that the kernel took out of the pool for it, and
             // into which it wrote so many bytes.
             let buffer = cqueue::buffer_select(entry.flags())
-                .map(|number| unsafe { pool.taken(number, result.unwrap_or_default()) });
+                .map(|number| unsafe { pool.taken(number, result.unwrap_or_default() as usize) });
             let buffer = buffer.filter(|buffer| !buffer.is_empty());
-            (token, Done::Received(result.map(|_| buffer)))
+            let more = cqueue::sock_nonempty(entry.flags());
+            (token, Done::Received(result.map(|_| buffer), more))
         }
     };
     Some(Completion { token, done })
 }
 
-fn conditions(bits: usize) -> PollFlags {
+fn conditions(bits: u32) -> PollFlags {
     let bits = i16::try_from(bits & 0x7fff).unwrap_or_default();
     PollFlags::from_bits_truncate(bits)
 }

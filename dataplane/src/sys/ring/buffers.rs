@@ -1,10 +1,10 @@
 //! Buffers that the kernel chooses from: a connection that waits for bytes holds none.
 
+use std::cell::Cell;
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::types::BufRingEntry;
@@ -124,8 +124,7 @@ impl Memory {
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
         );
         // SAFETY: new memory of our own, at an address that the kernel chooses.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), LENGTH, read_write, private, -1, 0) };
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), LENGTH, read_write, private, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -25,7 +25,9 @@ const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
     /// The node's switch.
-    #[error("io_uring is switched off on this node; set kernel.io_uring_disabled=0, which is {0} now")]
+    #[error(
+        "io_uring is switched off on this node; set kernel.io_uring_disabled=0, which is {0} now"
+    )]
     Disabled(String),
     /// Most likely seccomp.
     #[error(
