@@ -273,7 +273,10 @@ impl Backend for Completions {
     }
 
     fn ended(&mut self, carried: &mut Carried<Self>, way: Way) {
-        self.poll(carried, way.source(), Aspect::Broken);
+        // An app that fails afterwards is told by the next write.
+        if way.source() == Side::Peer {
+            self.poll(carried, Side::Peer, Aspect::Broken);
+        }
     }
 }
 
@@ -296,7 +299,12 @@ impl Completions {
         if polls & aspect.bit() == 0 {
             carried.link.polls[side as usize] = polls | aspect.bit();
             let token = aspect.token(carried.key, side);
-            self.ring.poll(carried.end(side), aspect.wanted(), token);
+            let (socket, wanted) = (carried.end(side), aspect.wanted());
+            match aspect {
+                Aspect::Readable => self.ring.poll(socket, wanted, token),
+                // A stream that has ended completes every poll at once, but a watch only once.
+                Aspect::Writable | Aspect::Broken => self.ring.watch(socket, wanted, token),
+            }
         }
     }
 
@@ -329,7 +337,7 @@ impl Carried<Completions> {
                 self.link.outboxes[way as usize] = Outbox::Sent(result, buffer);
                 self.logic.ready(way.sink(), false, true);
             }
-            Done::Polled(conditions) => self.polled(side, token, conditions),
+            Done::Polled(conditions, more) => self.polled(side, token, conditions, more),
         }
     }
 
@@ -348,25 +356,34 @@ impl Carried<Completions> {
         self.logic.ready(side, true, false);
     }
 
-    fn polled(&mut self, side: Side, token: Token, conditions: Result<PollFlags, Errno>) {
+    fn polled(
+        &mut self,
+        side: Side,
+        token: Token,
+        conditions: Result<PollFlags, Errno>,
+        more: bool,
+    ) {
         let Some(aspect) = Aspect::of(token) else {
             return;
         };
-        self.link.polls[side as usize] &= !aspect.bit();
-        if side == Side::App && self.logic.is_dialing() {
-            self.dial_answered = true;
-            return;
+        // A poll that ended for want of memory asks the socket itself.
+        let mut conditions = conditions.unwrap_or(PollFlags::POLLHUP);
+        if !more {
+            self.link.polls[side as usize] &= !aspect.bit();
+            conditions |= aspect.wanted();
         }
-        // A poll that failed asks the socket itself.
-        let conditions = conditions.unwrap_or(PollFlags::POLLHUP);
         if conditions.contains(PollFlags::POLLERR) {
             self.dead[side as usize] = true;
             self.logic.failed(side);
         }
         let failed = conditions.intersects(PollFlags::POLLERR | PollFlags::POLLHUP);
-        let readable = failed || aspect == Aspect::Readable;
-        let writable = failed || aspect == Aspect::Writable;
-        self.logic.ready(side, readable, writable);
+        let readable = failed || conditions.contains(PollFlags::POLLIN);
+        let writable = failed || conditions.contains(PollFlags::POLLOUT);
+        if side == Side::App && self.logic.is_dialing() {
+            self.dial_answered |= writable;
+        } else {
+            self.logic.ready(side, readable, writable);
+        }
     }
 
     /// What the sink did not take is copied, so that the buffer is free for others.
@@ -409,16 +426,16 @@ impl Aspect {
         (self as Token) << ASPECT | Source::Connection(key, side).token()
     }
 
-    fn of(token: Token) -> Option<Self> {
-        let aspect = |each: &Self| *each as Token == token >> ASPECT;
-        Self::ALL.into_iter().find(aspect)
-    }
-
     fn wanted(self) -> PollFlags {
         match self {
             Self::Readable => PollFlags::POLLIN,
             Self::Writable => PollFlags::POLLOUT,
             Self::Broken => PollFlags::empty(),
         }
+    }
+
+    fn of(token: Token) -> Option<Self> {
+        let aspect = |each: &Self| *each as Token == token >> ASPECT;
+        Self::ALL.into_iter().find(aspect)
     }
 }

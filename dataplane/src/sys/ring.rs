@@ -57,8 +57,8 @@ pub enum Done {
     Received(Result<Option<Buffer>, Errno>, bool),
     /// So much of this buffer was sent.
     Sent(Result<u32, Errno>, Buffer),
-    /// The file is in this condition.
-    Polled(Result<PollFlags, Errno>),
+    /// The file is in this condition; and whether the poll goes on.
+    Polled(Result<PollFlags, Errno>, bool),
 }
 
 /// A completed request.
@@ -134,10 +134,20 @@ impl Ring {
         unsafe { self.push(Kind::Send, Token::from(number), entry) };
     }
 
-    /// Asks once when a file is in one of these conditions, or has an error.
+    /// Asks once when a file is in one of these conditions, or has an error. A socket whose stream
+    /// has ended is told of at once, whatever is wanted (IO_POLL_UNMASK, io_uring/poll.c).
     pub fn poll(&mut self, file: &impl AsFd, wanted: PollFlags, token: Token) {
+        self.push_poll(file, wanted, false, token);
+    }
+
+    /// The same again and again: at once, and then with every change.
+    pub fn watch(&mut self, file: &impl AsFd, wanted: PollFlags, token: Token) {
+        self.push_poll(file, wanted, true, token);
+    }
+
+    fn push_poll(&mut self, file: &impl AsFd, wanted: PollFlags, multi: bool, token: Token) {
         let wanted = u32::from(wanted.bits().cast_unsigned());
-        let entry = opcode::PollAdd::new(raw(file), wanted).build();
+        let entry = opcode::PollAdd::new(raw(file), wanted).multi(multi).build();
         // SAFETY: the request names no memory.
         unsafe { self.push(Kind::Poll, token, entry) };
     }
@@ -147,7 +157,7 @@ impl Ring {
         self.cancel(Kind::Receive, token);
     }
 
-    /// Takes back a `poll` with this token; it may still complete.
+    /// Takes back a `poll` or `watch` with this token; it may still complete.
     pub fn cancel_poll(&mut self, token: Token) {
         self.cancel(Kind::Poll, token);
     }
@@ -247,7 +257,10 @@ fn completion(
     let token = entry.user_data() & ((1 << KIND) - 1);
     let (token, done) = match Kind::from(entry.user_data()) {
         Kind::Quiet => return None,
-        Kind::Poll => (token, Done::Polled(result.map(conditions))),
+        Kind::Poll => {
+            let more = cqueue::more(entry.flags());
+            (token, Done::Polled(result.map(conditions), more))
+        }
         Kind::Send => {
             let sent = usize::try_from(token).ok()?;
             let (token, buffer) = sending.get_mut(sent)?.take()?;
