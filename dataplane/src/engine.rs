@@ -160,7 +160,7 @@ pub enum Error {
         /// What the kernel says.
         source: io::Error,
     },
-    /// No thread, epoll or eventfd.
+    /// No thread, no eventfd, no epoll or io_uring.
     #[error("could not start worker {index}")]
     Worker {
         /// Counted from 0.
@@ -188,6 +188,7 @@ impl Engine {
             listening: setup.addresses(),
             ended,
         };
+        let mut starts = Vec::new();
         for (index, opened) in listeners.into_iter().enumerate() {
             let failed = |source| Error::Worker { index, source };
             let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
@@ -200,15 +201,22 @@ impl Engine {
                 _done: done.clone(),
                 epoch: Instant::now(),
             };
+            let (started, start) = channel();
             thread::Builder::new()
                 .name(format!("worker-{index}"))
                 .spawn(move || match kind {
-                    Kind::Epoll => worker::run::<epoll::Readiness>(worker),
-                    Kind::IoUring => worker::run::<uring::Completions>(worker),
+                    Kind::Epoll => worker::run::<epoll::Readiness>(worker, &started),
+                    Kind::IoUring => worker::run::<uring::Completions>(worker, &started),
                 })
                 .map_err(failed)?;
             engine.mailboxes.push(mailbox);
             engine.counters.push(counters);
+            starts.push(start);
+        }
+        for (index, start) in starts.into_iter().enumerate() {
+            let lost = || Err(io::ErrorKind::BrokenPipe.into());
+            let start = start.recv().unwrap_or_else(|_| lost());
+            start.map_err(|source| Error::Worker { index, source })?;
         }
         Ok(engine)
     }

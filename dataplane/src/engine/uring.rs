@@ -60,6 +60,8 @@ enum Inbox {
     Asked,
     /// This came.
     Came(Buffer),
+    /// This came, and is not wanted yet.
+    Kept(Box<[u8]>),
     /// The stream's end came.
     Ended,
     /// It failed.
@@ -200,15 +202,22 @@ impl Backend for Completions {
                 tools.backend.ask(carried, Side::Peer, READ_MIN);
                 Err(Errno::EAGAIN)
             }
-            // It is heard before its turn. What came is still in the socket: the kernel completes
-            // nothing while we do not wait.
+            // It is heard before its turn. What came is still in the socket if no completion is on its
+            // way to us: the kernel receives only while we wait.
             Inbox::Asked => {
                 carried.link.inboxes[Side::Peer as usize] = Inbox::Asked;
-                receive(&carried.peer, place)
+                match tools.backend.ring.has_completed() {
+                    true => Err(Errno::EAGAIN),
+                    false => receive(&carried.peer, place),
+                }
             }
             Inbox::Came(buffer) => {
                 place[..buffer.len()].copy_from_slice(&buffer);
                 Ok(buffer.len())
+            }
+            Inbox::Kept(bytes) => {
+                place[..bytes.len()].copy_from_slice(&bytes);
+                Ok(bytes.len())
             }
             Inbox::Ended => Ok(0),
             Inbox::Failed(errno) => Err(errno),
@@ -237,6 +246,10 @@ impl Backend for Completions {
                 carried.took(way, buffer.len(), tools);
                 carried.link.outboxes[way as usize] = Outbox::Full(buffer);
             }
+            Inbox::Kept(bytes) => {
+                carried.took(way, bytes.len(), tools);
+                carried.directions[way as usize].hold(&bytes);
+            }
             Inbox::Ended => {
                 carried.took(way, 0, tools);
                 tools.backend.ended(carried, way);
@@ -261,6 +274,15 @@ impl Backend for Completions {
                 carried.logic.write_blocked(way);
             }
             Outbox::Sent(result, buffer) => carried.sent(way, result, &buffer, tools),
+        }
+    }
+
+    /// A buffer is for what goes on at once; there are few of them.
+    fn settle(carried: &mut Carried<Self>) {
+        for inbox in &mut carried.link.inboxes {
+            if let Inbox::Came(buffer) = inbox {
+                *inbox = Inbox::Kept((**buffer).into());
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use super::backend::Backend;
@@ -59,14 +60,20 @@ pub(super) struct Worker<B: Backend> {
 }
 
 /// Runs a worker until it is told to end.
-pub(super) fn run<B: Backend>(parts: Parts) {
+pub(super) fn run<B: Backend>(parts: Parts, started: &Sender<io::Result<()>>) {
     let mut worker = match Worker::<B>::new(parts) {
         Ok(worker) => worker,
-        Err(error) => return tracing::error!(%error, "worker could not start"),
+        Err(error) => return report(started, Err(error)),
     };
+    report(started, Ok(()));
     while !worker.is_over() {
         worker.turn();
     }
+}
+
+fn report(started: &Sender<io::Result<()>>, result: io::Result<()>) {
+    // Whoever started us waits for this.
+    let _ = started.send(result);
 }
 
 impl<B: Backend> Worker<B> {
@@ -194,7 +201,7 @@ impl<B: Backend> Worker<B> {
             self.pending -= 1;
         }
         match turn {
-            Turn::Waiting => {}
+            Turn::Waiting => B::settle(carried),
             Turn::Unfinished if carried.queued => {}
             Turn::Unfinished => {
                 carried.queued = true;

@@ -192,6 +192,11 @@ impl Ring {
         }
     }
 
+    /// Whether something was completed that nobody has taken yet.
+    pub fn has_completed(&self) -> bool {
+        !self.completed.is_empty()
+    }
+
     /// Something that was completed by the last wait.
     pub fn completed(&mut self) -> Option<Completion> {
         self.completed.pop_front()
