@@ -23,7 +23,6 @@ use crate::connection::ladder::{Attempt, Call};
 use crate::connection::outcome::Outcome;
 use crate::connection::{Command, Connection, Ending, Side, Tick, Way};
 use crate::counters::Counters;
-use crate::sys;
 
 /// Commands of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -186,7 +185,11 @@ impl<B: Backend> Carried<B> {
     }
 
     /// Asks for the events of the app's socket.
-    fn watch(&mut self, dialled: Dialled, tools: &mut Tools<'_, B>) -> Result<Reached, (Call, Errno)> {
+    fn watch(
+        &mut self,
+        dialled: Dialled,
+        tools: &mut Tools<'_, B>,
+    ) -> Result<Reached, (Call, Errno)> {
         let Dialled { socket, reached } = dialled;
         let later = matches!(reached, Reached::Later);
         self.app = Some(socket);
@@ -271,15 +274,6 @@ impl<B: Backend> Carried<B> {
             outcome,
             moved: Way::BOTH.map(|way| self.logic.moved(way)),
             duration: Duration::from_millis(now.saturating_sub(self.accepted)),
-        };
-        self.close();
-        record
-    }
-
-    /// Closes the sockets.
-    pub(super) fn close(self) {
-        if let Some(app) = self.app {
-            sys::close_both(self.peer, app);
         }
     }
 

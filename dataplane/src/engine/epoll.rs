@@ -14,6 +14,7 @@ use super::listener::Listener;
 use super::pace::READ_MIN;
 use super::worker::Worker;
 use crate::connection::{Side, Tick, Way};
+use crate::sys;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
@@ -130,8 +131,11 @@ impl Backend for Readiness {
         carried.link.hung[Side::App as usize] = false;
     }
 
+    /// What is registered goes with the sockets.
     fn close(&mut self, carried: Carried<Self>) {
-        drop(carried);
+        if let Some(app) = carried.app {
+            sys::close_both(carried.peer, app);
+        }
     }
 
     fn receive(

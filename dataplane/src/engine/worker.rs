@@ -334,8 +334,6 @@ impl<B: Backend> Worker<B> {
         if is_logged(carried.live.setup.log, outcome) {
             let lost = !self.parts.log.record(carried.record(outcome, self.now));
             self.parts.counters.log_lost.add(u64::from(lost));
-        } else {
-            carried.close();
         }
         self.backend.close(carried);
     }
