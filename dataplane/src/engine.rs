@@ -139,6 +139,7 @@ impl Mailbox {
 
 /// The running workers.
 pub struct Engine {
+    kind: Kind,
     mailboxes: Vec<Arc<Mailbox>>,
     counters: Vec<Arc<Counters>>,
     /// Addresses that workers listen on.
@@ -171,7 +172,7 @@ pub enum Error {
 }
 
 impl Engine {
-    /// Starts a worker for each set of listeners.
+    /// Starts a worker of this kind for each set of listeners.
     ///
     /// # Errors
     /// The first worker that cannot be had.
@@ -183,6 +184,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let (done, ended) = tokio::sync::mpsc::channel(1);
         let mut engine = Self {
+            kind,
             mailboxes: Vec::new(),
             counters: Vec::new(),
             listening: setup.addresses(),
@@ -233,6 +235,11 @@ impl Engine {
             mailbox.send(Order::Setup(Arc::clone(setup), opened));
         }
         Ok(())
+    }
+
+    /// How the kernel is asked.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Counters of every worker, for the metrics.

@@ -21,7 +21,7 @@ use crate::args::Serve;
 use crate::config::Config;
 use crate::connection::claim::Own;
 use crate::engine::socket::Dialling;
-use crate::engine::{self, Engine, Kind, Relay, Setup};
+use crate::engine::{self, Engine, Relay, Setup};
 use crate::health::{self, Health};
 use crate::limits::{self, Machine};
 use crate::metrics::Process;
@@ -67,7 +67,6 @@ struct Fixed {
     machine: Machine,
     workers: usize,
     mode: SourceMode,
-    engine: Kind,
     relay: Relay,
     ipv6: bool,
 }
@@ -89,7 +88,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
         );
         return Ok(());
     }
-    let fixed = Fixed::new(&config, args)?;
+    let fixed = Fixed::new(&config, args.relay);
     let own = Arc::new(health::own_addresses());
     let setup = fixed.setup(&config, &own);
     // Listening comes before giving up privileges: a port below 1024 may need them.
@@ -97,12 +96,14 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     let addresses = config.file.admin.listen.addresses(fixed.ipv6);
     let admin = admin::listen(&addresses).map_err(|error| Error::Admin(addresses, error))?;
     privileges::reduce(&privileges::needed(fixed.mode, config.file.mark))?;
+    // What we may do without privileges decides.
+    let kind = engine::choose(args.engine)?;
     let (log, writer) = AccessLog::start(io::stdout()).map_err(Error::Start)?;
-    let engine = Engine::start(fixed.engine, &setup, listeners, &log)?;
+    let engine = Engine::start(kind, &setup, listeners, &log)?;
     // Only workers hold the log from here on: it ends with the last of them.
     drop(log);
     let health = Arc::new(Health::default());
-    let shown = Arc::new(shown(&engine, &health, &fixed, probes));
+    let shown = Arc::new(shown(&engine, &health, fixed.mode, probes));
     let service = Service {
         source,
         fixed,
@@ -133,14 +134,14 @@ fn probes(args: &Serve, config: &Config) -> Result<Probes, Error> {
     }
 }
 
-fn shown(engine: &Engine, health: &Arc<Health>, fixed: &Fixed, probes: Probes) -> Shown {
+fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes) -> Shown {
     let started = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let process = Process {
         started: started.as_secs_f64(),
-        source_mode: fixed.mode.name(),
-        engine: fixed.engine.name(),
+        source_mode: mode.name(),
+        engine: engine.kind().name(),
         ..Process::default()
     };
     Shown {
@@ -154,16 +155,15 @@ fn shown(engine: &Engine, health: &Arc<Health>, fixed: &Fixed, probes: Probes) -
 }
 
 impl Fixed {
-    fn new(config: &Config, args: &Serve) -> Result<Self, Error> {
+    fn new(config: &Config, relay: Relay) -> Self {
         let available = || thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self {
+        Self {
             machine: Machine::read(),
             workers: config.file.workers.unwrap_or_else(available),
             mode: health::source_mode(config.file.source_mode),
-            engine: engine::choose(args.engine)?,
-            relay: args.relay,
+            relay,
             ipv6: health::has_ipv6(),
-        })
+        }
     }
 
     fn setup(&self, config: &Config, own: &Arc<Own>) -> Arc<Setup> {
