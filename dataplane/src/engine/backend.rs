@@ -77,7 +77,7 @@ pub(super) trait Backend: Sized {
     fn write(carried: &mut Carried<Self>, way: Way, tools: &mut Tools<'_, Self>);
 
     /// A connection's turn is over, and it has nothing to do.
-    fn settle(carried: &mut Carried<Self>);
+    fn settle(carried: &mut Carried<Self>, backend: &mut Self);
 
     /// The source had nothing: is to tell when it has.
     fn await_source(&mut self, carried: &mut Carried<Self>, way: Way);

@@ -166,7 +166,7 @@ impl Backend for Readiness {
         carried.write_held(way, tools);
     }
 
-    fn settle(_: &mut Carried<Self>) {}
+    fn settle(_: &mut Carried<Self>, _: &mut Self) {}
 
     /// Its edges come by themselves.
     fn await_source(&mut self, _: &mut Carried<Self>, _: Way) {}

@@ -4,10 +4,10 @@
 //! when the logic asks for it; "not completed yet" is the same to the logic as "would block". Bytes
 //! are received into buffers that the kernel chooses when they come, and are sent from there.
 //!
-//! **Receives are single, not multishot.** A multishot receive goes on while the sink is full: up to 32
-//! buffers a wait, of which each would have to be kept somewhere. A single one is asked for when the
-//! logic wants to read, so at most one buffer a direction is held, and nothing has to be taken back.
-//! What multishot saves, arming the same poll again, is a small part of a round trip.
+//! **Small messages are received by one request that goes on** (multishot), in buffers of 2 KiB. It goes
+//! on while the sink is full, too, so what it may bring before it is taken back is bounded: 32 buffers
+//! a wait. A side that fills such a buffer, or sends more before what it sent has been written, is
+//! received from one request at a time, when the logic wants to read, until it sends little again.
 //!
 //! **Bulk is spliced by calls,** as in `epoll.rs`, when a poll says that there is something: the
 //! kernel runs IORING_OP_SPLICE on threads of its own.
@@ -46,26 +46,43 @@ pub(super) struct Link {
     outboxes: [Outbox; 2],
     /// Polls of each side that are not completed.
     polls: [u8; 2],
-    /// That side had nothing more when it was last received from.
-    empty: [bool; 2],
 }
 
-/// How receiving from a side stands.
+/// What was received from a side and not yet read, and what was asked for.
 #[derive(Default)]
-enum Inbox {
-    /// Nothing was asked for.
+struct Inbox {
+    data: Data,
+    /// How the stream ended, behind the data.
+    end: Option<Result<(), Errno>>,
+    asked: Asked,
+    /// That side sends much: it is received from once at a time.
+    bulky: bool,
+    /// That side had nothing more when it was last received from.
+    empty: bool,
+}
+
+/// What came.
+#[derive(Default)]
+enum Data {
     #[default]
-    Idle,
-    /// The kernel was asked.
-    Asked,
-    /// This came.
+    Nothing,
+    /// A buffer, of this turn.
     Came(Buffer),
-    /// This came, and is not wanted yet.
-    Kept(Box<[u8]>),
-    /// The stream's end came.
-    Ended,
-    /// It failed.
-    Failed(Errno),
+    /// More than could be written at once.
+    Kept(Vec<u8>),
+}
+
+/// What the kernel was asked for.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Asked {
+    #[default]
+    Nothing,
+    /// To receive once.
+    Once,
+    /// To receive whatever comes.
+    Many,
+    /// To stop that; it will say so.
+    Stop,
 }
 
 /// How sending one way stands.
@@ -94,7 +111,7 @@ enum Aspect {
 }
 
 /// The size of what every connection has of the ring.
-const _: () = assert!(size_of::<Link>() <= 104 && size_of::<Carried<Completions>>() <= 608);
+const _: () = assert!(size_of::<Link>() <= 168 && size_of::<Carried<Completions>>() <= 672);
 
 impl Backend for Completions {
     type Link = Link;
@@ -166,7 +183,10 @@ impl Backend for Completions {
 
     fn dialled(&mut self, carried: &mut Carried<Self>, connected: bool) -> Result<(), Errno> {
         // An app rarely speaks first.
-        carried.link.empty[Side::App as usize] = true;
+        carried.link.inboxes[Side::App as usize] = Inbox {
+            empty: true,
+            ..Inbox::default()
+        };
         if !connected {
             self.poll(carried, Side::App, Aspect::Writable);
         }
@@ -197,30 +217,21 @@ impl Backend for Completions {
         tools: &mut Tools<'_, Self>,
     ) -> Result<usize, Errno> {
         let place = &mut tools.scratch[from..from + READ_MIN];
-        match std::mem::take(&mut carried.link.inboxes[Side::Peer as usize]) {
-            Inbox::Idle => {
-                tools.backend.ask(carried, Side::Peer, READ_MIN);
+        let inbox = &mut carried.link.inboxes[Side::Peer as usize];
+        match (inbox.take(), inbox.end, inbox.asked) {
+            (Data::Came(buffer), ..) => Ok(copy(&buffer, place)),
+            (Data::Kept(bytes), ..) => Ok(copy(&bytes, place)),
+            (Data::Nothing, Some(end), _) => end.map(|()| 0),
+            (Data::Nothing, None, Asked::Nothing) => {
+                tools.backend.ask_once(carried, Side::Peer, READ_MIN);
                 Err(Errno::EAGAIN)
             }
             // It is heard before its turn. What came is still in the socket if no completion is on its
             // way to us: the kernel receives only while we wait.
-            Inbox::Asked => {
-                carried.link.inboxes[Side::Peer as usize] = Inbox::Asked;
-                match tools.backend.ring.has_completed() {
-                    true => Err(Errno::EAGAIN),
-                    false => receive(&carried.peer, place),
-                }
+            (Data::Nothing, None, _) if !tools.backend.ring.has_completed() => {
+                receive(&carried.peer, place)
             }
-            Inbox::Came(buffer) => {
-                place[..buffer.len()].copy_from_slice(&buffer);
-                Ok(buffer.len())
-            }
-            Inbox::Kept(bytes) => {
-                place[..bytes.len()].copy_from_slice(&bytes);
-                Ok(bytes.len())
-            }
-            Inbox::Ended => Ok(0),
-            Inbox::Failed(errno) => Err(errno),
+            (Data::Nothing, None, _) => Err(Errno::EAGAIN),
         }
     }
 
@@ -228,33 +239,23 @@ impl Backend for Completions {
     fn reached(_: &mut Carried<Self>) {}
 
     fn read(carried: &mut Carried<Self>, way: Way, tools: &mut Tools<'_, Self>) {
-        let side = way.source();
-        match std::mem::take(&mut carried.link.inboxes[side as usize]) {
-            Inbox::Idle => match carried.pipe(way, tools) {
-                Some(pipe) => carried.splice(way, pipe, tools),
-                None => {
-                    let size = carried.directions[way as usize].pace.read_size();
-                    tools.backend.ask(carried, side, size);
-                    carried.logic.read_blocked(way);
-                }
-            },
-            Inbox::Asked => {
-                carried.link.inboxes[side as usize] = Inbox::Asked;
-                carried.logic.read_blocked(way);
-            }
-            Inbox::Came(buffer) => {
+        let inbox = &mut carried.link.inboxes[way.source() as usize];
+        match (inbox.take(), inbox.end, inbox.asked) {
+            (Data::Came(buffer), ..) => {
                 carried.took(way, buffer.len(), tools);
                 carried.link.outboxes[way as usize] = Outbox::Full(buffer);
             }
-            Inbox::Kept(bytes) => {
+            (Data::Kept(bytes), ..) => {
                 carried.took(way, bytes.len(), tools);
                 carried.directions[way as usize].hold(&bytes);
             }
-            Inbox::Ended => {
+            (Data::Nothing, Some(Ok(())), _) => {
                 carried.took(way, 0, tools);
                 tools.backend.ended(carried, way);
             }
-            Inbox::Failed(errno) => carried.not_read(way, errno, tools),
+            (Data::Nothing, Some(Err(errno)), _) => carried.not_read(way, errno, tools),
+            (Data::Nothing, None, Asked::Nothing) => carried.ask(way, tools),
+            (Data::Nothing, None, _) => carried.logic.read_blocked(way),
         }
     }
 
@@ -277,11 +278,19 @@ impl Backend for Completions {
         }
     }
 
-    /// A buffer is for what goes on at once; there are few of them.
-    fn settle(carried: &mut Carried<Self>) {
-        for inbox in &mut carried.link.inboxes {
-            if let Inbox::Came(buffer) = inbox {
-                *inbox = Inbox::Kept((**buffer).into());
+    /// A buffer is for what goes on at once; there are few of them. Whoever sends before what it sent
+    /// has gone is asked no more until then.
+    fn settle(carried: &mut Carried<Self>, backend: &mut Self) {
+        for side in [Side::Peer, Side::App] {
+            let inbox = &mut carried.link.inboxes[side as usize];
+            inbox.bulky |= !matches!(inbox.data, Data::Nothing);
+            if let Data::Came(buffer) = &inbox.data {
+                inbox.data = Data::Kept(buffer.to_vec());
+            }
+            if inbox.bulky && inbox.asked == Asked::Many {
+                inbox.asked = Asked::Stop;
+                let token = Source::Connection(carried.key, side).token();
+                backend.ring.cancel_receive_many(token);
             }
         }
     }
@@ -309,11 +318,17 @@ impl Completions {
             .poll(&mailbox.wake.as_fd(), PollFlags::POLLIN, token);
     }
 
-    fn ask(&mut self, carried: &mut Carried<Self>, side: Side, size: usize) {
+    fn ask_once(&mut self, carried: &mut Carried<Self>, side: Side, size: usize) {
         let token = Source::Connection(carried.key, side).token();
-        let waits = carried.link.empty[side as usize];
+        let waits = carried.link.inboxes[side as usize].empty;
         self.ring.receive(carried.end(side), size, waits, token);
-        carried.link.inboxes[side as usize] = Inbox::Asked;
+        carried.link.inboxes[side as usize].asked = Asked::Once;
+    }
+
+    fn ask_many(&mut self, carried: &mut Carried<Self>, side: Side) {
+        let token = Source::Connection(carried.key, side).token();
+        self.ring.receive_many(carried.end(side), token);
+        carried.link.inboxes[side as usize].asked = Asked::Many;
     }
 
     fn poll(&mut self, carried: &mut Carried<Self>, side: Side, aspect: Aspect) {
@@ -333,18 +348,19 @@ impl Completions {
     /// Takes back everything that was asked of a side; false if that was nothing.
     fn take_back(&mut self, carried: &mut Carried<Self>, side: Side) -> bool {
         let polls = std::mem::take(&mut carried.link.polls[side as usize]);
-        let inbox = std::mem::take(&mut carried.link.inboxes[side as usize]);
-        let asked = matches!(inbox, Inbox::Asked);
-        if asked {
-            let token = Source::Connection(carried.key, side).token();
-            self.ring.cancel_receive(token);
+        let asked = std::mem::take(&mut carried.link.inboxes[side as usize].asked);
+        let token = Source::Connection(carried.key, side).token();
+        match asked {
+            Asked::Once => self.ring.cancel_receive(token),
+            Asked::Many => self.ring.cancel_receive_many(token),
+            Asked::Nothing | Asked::Stop => {}
         }
         for aspect in Aspect::ALL {
             if polls & aspect.bit() != 0 {
                 self.ring.cancel_poll(aspect.token(carried.key, side));
             }
         }
-        asked || polls != 0
+        asked != Asked::Nothing || polls != 0
     }
 }
 
@@ -352,7 +368,16 @@ impl Carried<Completions> {
     /// Puts down what was completed.
     fn put_down(&mut self, side: Side, token: Token, done: Done) {
         match done {
-            Done::Received(result, more) => self.received(side, result, more),
+            Done::Received {
+                result,
+                more,
+                goes_on,
+            } => {
+                let inbox = &mut self.link.inboxes[side as usize];
+                inbox.put(result, more, goes_on);
+                self.dead[side as usize] |= matches!(inbox.end, Some(Err(_)));
+                self.logic.ready(side, true, false);
+            }
             Done::Sent(result, buffer) => {
                 let way = Way::BOTH.into_iter().find(|way| way.source() == side);
                 let Some(way) = way else { return };
@@ -363,19 +388,20 @@ impl Carried<Completions> {
         }
     }
 
-    fn received(&mut self, side: Side, result: Result<Option<Buffer>, Errno>, more: bool) {
-        self.link.empty[side as usize] = !more;
-        self.link.inboxes[side as usize] = match result {
-            Ok(Some(buffer)) => Inbox::Came(buffer),
-            Ok(None) => Inbox::Ended,
-            // No buffer was free, or a signal came: it is asked for again.
-            Err(Errno::ENOBUFS | Errno::EINTR | Errno::EAGAIN) => Inbox::Idle,
-            Err(errno) => {
-                self.dead[side as usize] = true;
-                Inbox::Failed(errno)
+    /// Nothing was asked for, and nothing is there.
+    fn ask(&mut self, way: Way, tools: &mut Tools<'_, Completions>) {
+        if let Some(pipe) = self.pipe(way, tools) {
+            return self.splice(way, pipe, tools);
+        }
+        let side = way.source();
+        match self.link.inboxes[side as usize].bulky {
+            true => {
+                let size = self.directions[way as usize].pace.read_size();
+                tools.backend.ask_once(self, side, size);
             }
-        };
-        self.logic.ready(side, true, false);
+            false => tools.backend.ask_many(self, side),
+        }
+        self.logic.read_blocked(way);
     }
 
     fn polled(
@@ -432,6 +458,49 @@ impl Carried<Completions> {
         direction.pace.refused();
         self.blocked(way, tools);
     }
+}
+
+impl Inbox {
+    fn take(&mut self) -> Data {
+        std::mem::take(&mut self.data)
+    }
+
+    /// Puts in what a receive brought.
+    fn put(&mut self, result: Result<Option<Buffer>, Errno>, more: bool, goes_on: bool) {
+        if !goes_on {
+            self.asked = Asked::Nothing;
+        }
+        self.empty = !more;
+        match result {
+            Ok(Some(buffer)) => self.add(buffer),
+            Ok(None) => self.end = Some(Ok(())),
+            // No buffer is free: the others will do.
+            Err(Errno::ENOBUFS) => self.bulky = !self.bulky,
+            // It was taken back, or a signal came: it is asked for again.
+            Err(Errno::ECANCELED | Errno::EINTR | Errno::EAGAIN) => {}
+            Err(errno) => self.end = Some(Err(errno)),
+        }
+    }
+
+    fn add(&mut self, buffer: Buffer) {
+        self.bulky = match self.asked {
+            Asked::Many | Asked::Stop => self.bulky || buffer.len() == Ring::SMALL,
+            Asked::Once | Asked::Nothing => buffer.len() >= Ring::SMALL,
+        };
+        self.data = match self.take() {
+            Data::Nothing => Data::Came(buffer),
+            Data::Came(first) => Data::Kept([&*first, &*buffer].concat()),
+            Data::Kept(mut bytes) => {
+                bytes.extend_from_slice(&buffer);
+                Data::Kept(bytes)
+            }
+        };
+    }
+}
+
+fn copy(bytes: &[u8], place: &mut [u8]) -> usize {
+    place[..bytes.len()].copy_from_slice(bytes);
+    bytes.len()
 }
 
 /// Where a token says what a poll is for: above what [`Source`] needs.

@@ -201,7 +201,7 @@ impl<B: Backend> Worker<B> {
             self.pending -= 1;
         }
         match turn {
-            Turn::Waiting => B::settle(carried),
+            Turn::Waiting => B::settle(carried, &mut self.backend),
             Turn::Unfinished if carried.queued => {}
             Turn::Unfinished => {
                 carried.queued = true;

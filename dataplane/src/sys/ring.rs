@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use nix::poll::PollFlags;
 
 pub use buffers::Buffer;
-use buffers::Pool;
+use buffers::{LARGE, Pool, SMALL, Shape};
 pub use probe::{Unavailable, probe};
 
 /// Requests that are handed over at once; when there are more they go in several calls.
@@ -30,9 +30,6 @@ const REQUESTS: u32 = 1024;
 /// Completions that have a place. What is beyond that waits in the kernel (IORING_FEAT_NODROP), so
 /// this is for speed alone.
 const COMPLETIONS: u32 = 8192;
-
-/// Group of the buffers; there is one.
-const GROUP: u16 = 0;
 
 /// Where the kind of a request stands in its user data; below is the asker's token.
 const KIND: u32 = 60;
@@ -44,6 +41,7 @@ pub type Token = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Receive,
+    ReceiveMany,
     Send,
     Poll,
     /// Nobody wants to know.
@@ -53,8 +51,15 @@ enum Kind {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Done {
-    /// Received: a buffer, None at the end of the stream; and whether there is more.
-    Received(Result<Option<Buffer>, Errno>, bool),
+    /// A buffer was received, or None at the end of the stream.
+    Received {
+        /// What came.
+        result: Result<Option<Buffer>, Errno>,
+        /// The socket has more.
+        more: bool,
+        /// The receive goes on.
+        goes_on: bool,
+    },
     /// So much of this buffer was sent.
     Sent(Result<u32, Errno>, Buffer),
     /// The file is in this condition; and whether the poll goes on.
@@ -73,7 +78,8 @@ pub struct Completion {
 /// The ring of one thread.
 pub struct Ring {
     ring: IoUring,
-    pool: Pool,
+    small: Pool,
+    large: Pool,
     /// Buffers that the kernel reads from, with their askers' tokens, by number.
     sending: Vec<Option<(Token, Buffer)>>,
     completed: VecDeque<Completion>,
@@ -93,17 +99,14 @@ impl Ring {
             .setup_submit_all()
             .setup_cqsize(COMPLETIONS)
             .build(REQUESTS)?;
-        let pool = Pool::new()?;
-        let submitter = ring.submitter();
-        // SAFETY: the pool's entries are page-aligned and as many as it says; they are unmapped only
-        // after the last buffer and this ring, which is unregistered from them first.
-        unsafe {
-            submitter.register_buf_ring_with_flags(pool.entries(), buffers::COUNT, GROUP, 0)?
-        };
+        let (small, large) = (Pool::new(SMALL)?, Pool::new(LARGE)?);
+        register(&ring, &small, SMALL)?;
+        register(&ring, &large, LARGE)?;
         Ok(Self {
             ring,
-            sending: (0..buffers::COUNT).map(|_| None).collect(),
-            pool,
+            sending: (0..SMALL.count + LARGE.count).map(|_| None).collect(),
+            small,
+            large,
             completed: VecDeque::new(),
         })
     }
@@ -111,10 +114,10 @@ impl Ring {
     /// Asks for at most `most` bytes of a socket. `waits` says that there is nothing yet, as far as
     /// is known: then the kernel does not try at once.
     pub fn receive(&mut self, socket: &impl AsFd, most: usize, waits: bool, token: Token) {
-        let most = u32::try_from(most.min(buffers::SIZE)).unwrap_or(u32::MAX);
+        let most = u32::try_from(most).map_or(LARGE.size, |most| most.min(LARGE.size));
         let first = if waits { RECVSEND_POLL_FIRST } else { 0 };
         let entry = opcode::Recv::new(raw(socket), std::ptr::null_mut(), most)
-            .buf_group(GROUP)
+            .buf_group(LARGE.group)
             .ioprio(first)
             .build()
             .flags(Flags::BUFFER_SELECT);
@@ -122,16 +125,27 @@ impl Ring {
         unsafe { self.push(Kind::Receive, token, entry) };
     }
 
+    /// Asks for whatever comes, again and again, at most [`Ring::SMALL`] bytes each time. It ends by
+    /// itself with the stream, with an error, or when no buffer is free.
+    pub fn receive_many(&mut self, socket: &impl AsFd, token: Token) {
+        let entry = opcode::RecvMulti::new(raw(socket), SMALL.group).build();
+        // SAFETY: the kernel takes buffers of the pool, which outlives the ring.
+        unsafe { self.push(Kind::ReceiveMany, token, entry) };
+    }
+
+    /// Bytes that fill a buffer of `receive_many`.
+    pub const SMALL: usize = SMALL.size as usize;
+
     /// Sends a buffer to a socket: what it takes now, and no more.
     pub fn send(&mut self, socket: &impl AsFd, buffer: Buffer, token: Token) {
         let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         let entry = opcode::Send::new(raw(socket), buffer.as_ptr(), length)
             .flags(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
             .build();
-        let number = buffer.number();
-        self.sending[usize::from(number)] = Some((token, buffer));
+        let place = buffer.place();
+        self.sending[usize::from(place)] = Some((token, buffer));
         // SAFETY: the buffer stays in `sending`, and so out of the pool, until its completion.
-        unsafe { self.push(Kind::Send, Token::from(number), entry) };
+        unsafe { self.push(Kind::Send, Token::from(place), entry) };
     }
 
     /// Asks once when a file is in one of these conditions, or has an error. A socket whose stream
@@ -155,6 +169,11 @@ impl Ring {
     /// Takes back a `receive` with this token; it may still complete.
     pub fn cancel_receive(&mut self, token: Token) {
         self.cancel(Kind::Receive, token);
+    }
+
+    /// Takes back a `receive_many` with this token; it may still complete, and does so once more.
+    pub fn cancel_receive_many(&mut self, token: Token) {
+        self.cancel(Kind::ReceiveMany, token);
     }
 
     /// Takes back a `poll` or `watch` with this token; it may still complete.
@@ -226,12 +245,13 @@ impl Ring {
     fn collect(&mut self) {
         let Self {
             ring,
-            pool,
+            small,
+            large,
             sending,
             completed,
         } = self;
         for entry in ring.completion() {
-            completed.extend(completion(&entry, pool, sending));
+            completed.extend(completion(&entry, [small, large], sending));
         }
     }
 }
@@ -243,16 +263,24 @@ impl Drop for Ring {
         let submitter = self.ring.submitter();
         // There may be nothing to cancel, or no buffers registered.
         let _ = submitter.register_sync_cancel(None, CancelBuilder::any());
-        let _ = submitter.unregister_buf_ring(GROUP);
+        let _ = submitter.unregister_buf_ring(SMALL.group);
+        let _ = submitter.unregister_buf_ring(LARGE.group);
     }
 }
 
 /// IORING_RECVSEND_POLL_FIRST of linux/io_uring.h, which the crate does not export.
 const RECVSEND_POLL_FIRST: u16 = 1;
 
+fn register(ring: &IoUring, pool: &Pool, shape: Shape) -> io::Result<()> {
+    let submitter = ring.submitter();
+    // SAFETY: the pool's entries are page-aligned and as many as its shape says; they are unmapped
+    // only after the last buffer and the ring, which is unregistered from them first.
+    unsafe { submitter.register_buf_ring_with_flags(pool.entries(), shape.count, shape.group, 0) }
+}
+
 fn completion(
     entry: &cqueue::Entry,
-    pool: &Pool,
+    [small, large]: [&Pool; 2],
     sending: &mut [Option<(Token, Buffer)>],
 ) -> Option<Completion> {
     let result = match entry.result() {
@@ -271,17 +299,23 @@ fn completion(
             let (token, buffer) = sending.get_mut(sent)?.take()?;
             (token, Done::Sent(result, buffer))
         }
-        Kind::Receive => {
-            // SAFETY: the completion names a buffer that the kernel took out of the pool for it, and
-            // into which it wrote so many bytes.
-            let buffer = cqueue::buffer_select(entry.flags())
-                .map(|number| unsafe { pool.taken(number, result.unwrap_or_default() as usize) });
-            let buffer = buffer.filter(|buffer| !buffer.is_empty());
-            let more = cqueue::sock_nonempty(entry.flags());
-            (token, Done::Received(result.map(|_| buffer), more))
-        }
+        Kind::Receive => (token, received(entry, result, large)),
+        Kind::ReceiveMany => (token, received(entry, result, small)),
     };
     Some(Completion { token, done })
+}
+
+fn received(entry: &cqueue::Entry, result: Result<u32, Errno>, pool: &Pool) -> Done {
+    // SAFETY: the completion names a buffer that the kernel took out of this pool for it, and into
+    // which it wrote so many bytes.
+    let buffer = cqueue::buffer_select(entry.flags())
+        .map(|number| unsafe { pool.taken(number, result.unwrap_or_default()) });
+    let buffer = buffer.filter(|buffer| !buffer.is_empty());
+    Done::Received {
+        result: result.map(|_| buffer),
+        more: cqueue::sock_nonempty(entry.flags()),
+        goes_on: cqueue::more(entry.flags()),
+    }
 }
 
 fn conditions(bits: u32) -> PollFlags {
@@ -312,8 +346,9 @@ impl From<u64> for Kind {
     fn from(user_data: u64) -> Self {
         match user_data >> KIND {
             0 => Self::Receive,
-            1 => Self::Send,
-            2 => Self::Poll,
+            1 => Self::ReceiveMany,
+            2 => Self::Send,
+            3 => Self::Poll,
             _ => Self::Quiet,
         }
     }
