@@ -54,9 +54,16 @@ unit: ## Tests that need nothing but Rust
 # One test at a time within a file: each has the two cores of a small machine to itself.
 SYSTEM := $(filter-out simulation,$(basename $(notdir $(wildcard dataplane/tests/*.rs))))
 
+SYSTEM_TESTS = cargo test --locked -p proxyunwrap-dataplane --no-fail-fast
+# What depends on how connections are carried.
+CARRYING := bytes collisions interop lifecycle limits refusals
+
 .PHONY: system
-system: packages ## Tests in network namespaces, with real balancers and apps; needs root
-	cargo test --locked -p proxyunwrap-dataplane $(addprefix --test ,$(SYSTEM)) --no-fail-fast
+system: packages ## Tests in network namespaces, with real balancers and apps, on both engines; needs root
+	PROXYUNWRAP_ENGINE=epoll $(SYSTEM_TESTS) $(addprefix --test ,$(SYSTEM))
+	PROXYUNWRAP_ENGINE=io_uring $(SYSTEM_TESTS) $(addprefix --test ,$(CARRYING))
+	PROXYUNWRAP_ENGINE=io_uring PROXYUNWRAP_RELAY=shuffle $(SYSTEM_TESTS) --test bytes
+	PROXYUNWRAP_ENGINE=epoll PROXYUNWRAP_RELAY=shuffle $(SYSTEM_TESTS) --test bytes
 
 .PHONY: fuzz
 fuzz: $(FUZZ)/bin/cargo-fuzz ## Fuzz each target for SECONDS=20 seconds

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::compat::Flags;
 use crate::config::file::{ADMIN_PORT, SourceMode};
-use crate::engine::Relay;
+use crate::engine::{Choice, Relay};
 use crate::routes;
 
 /// go-mmproxy's flags of more than one letter, which Go lets one write with one dash.
@@ -47,6 +47,9 @@ pub struct Serve {
     /// How payload is carried
     #[arg(long, value_enum, env = "PROXYUNWRAP_RELAY", default_value_t = Relay::Auto)]
     pub relay: Relay,
+    /// How sockets are served: io_uring where it can be had and wins, or always one of the two
+    #[arg(long, value_enum, env = "PROXYUNWRAP_ENGINE", default_value_t = Choice::Auto)]
+    pub engine: Choice,
     /// Check the configuration and the probes, print what is wrong with it, and end
     #[arg(long)]
     pub check: bool,

@@ -1,16 +1,22 @@
-//! The epoll engine: workers that carry connections, and the handle that steers them.
+//! The engine: workers that carry connections, and the handle that steers them.
 //!
 //! Each worker is a thread with its own listeners, connections, deadlines and counters. Nothing is
 //! shared on a connection's path; orders come through a mailbox that wakes the worker.
 
+mod backend;
 mod carry;
+mod choice;
+mod epoll;
+mod event;
 mod listener;
 mod orders;
 mod pace;
 mod pipes;
+mod places;
 mod relay;
 pub mod socket;
 mod strangers;
+mod uring;
 mod wheel;
 mod worker;
 
@@ -30,6 +36,7 @@ use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::claim::Own;
 use crate::counters::Counters;
+pub use choice::{Choice, Kind, Refused, choose};
 pub use pace::Relay;
 use socket::Dialling;
 
@@ -132,6 +139,7 @@ impl Mailbox {
 
 /// The running workers.
 pub struct Engine {
+    kind: Kind,
     mailboxes: Vec<Arc<Mailbox>>,
     counters: Vec<Arc<Counters>>,
     /// Addresses that workers listen on.
@@ -153,7 +161,7 @@ pub enum Error {
         /// What the kernel says.
         source: io::Error,
     },
-    /// No thread, epoll or eventfd.
+    /// No thread, no eventfd, no epoll or io_uring.
     #[error("could not start worker {index}")]
     Worker {
         /// Counted from 0.
@@ -164,22 +172,25 @@ pub enum Error {
 }
 
 impl Engine {
-    /// Starts a worker for each set of listeners.
+    /// Starts a worker of this kind for each set of listeners.
     ///
     /// # Errors
     /// The first worker that cannot be had.
     pub fn start(
+        kind: Kind,
         setup: &Arc<Setup>,
         listeners: Vec<Opened>,
         log: &AccessLog,
     ) -> Result<Self, Error> {
         let (done, ended) = tokio::sync::mpsc::channel(1);
         let mut engine = Self {
+            kind,
             mailboxes: Vec::new(),
             counters: Vec::new(),
             listening: setup.addresses(),
             ended,
         };
+        let mut starts = Vec::new();
         for (index, opened) in listeners.into_iter().enumerate() {
             let failed = |source| Error::Worker { index, source };
             let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
@@ -192,12 +203,22 @@ impl Engine {
                 _done: done.clone(),
                 epoch: Instant::now(),
             };
+            let (started, start) = channel();
             thread::Builder::new()
                 .name(format!("worker-{index}"))
-                .spawn(move || worker::run(worker))
+                .spawn(move || match kind {
+                    Kind::Epoll => worker::run::<epoll::Readiness>(worker, &started),
+                    Kind::IoUring => worker::run::<uring::Completions>(worker, &started),
+                })
                 .map_err(failed)?;
             engine.mailboxes.push(mailbox);
             engine.counters.push(counters);
+            starts.push(start);
+        }
+        for (index, start) in starts.into_iter().enumerate() {
+            let lost = || Err(io::ErrorKind::BrokenPipe.into());
+            let start = start.recv().unwrap_or_else(|_| lost());
+            start.map_err(|source| Error::Worker { index, source })?;
         }
         Ok(engine)
     }
@@ -214,6 +235,11 @@ impl Engine {
             mailbox.send(Order::Setup(Arc::clone(setup), opened));
         }
         Ok(())
+    }
+
+    /// How the kernel is asked.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Counters of every worker, for the metrics.

@@ -34,6 +34,8 @@ pub struct Process {
     pub started: f64,
     /// `routed` or `transparent`.
     pub source_mode: &'static str,
+    /// `epoll` or `io_uring`.
+    pub engine: &'static str,
 }
 
 /// The text of `/metrics`, Prometheus' format 0.0.4.

@@ -45,6 +45,9 @@ pub enum Error {
         "--probes: there is no admin port to answer on; leave `admin.listen` out, or give --admin with go-mmproxy's flags"
     )]
     NoAdmin,
+    /// An engine that cannot be had.
+    #[error(transparent)]
+    Refused(#[from] engine::Refused),
     /// Listeners or workers.
     #[error(transparent)]
     Engine(#[from] engine::Error),
@@ -93,8 +96,10 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     let addresses = config.file.admin.listen.addresses(fixed.ipv6);
     let admin = admin::listen(&addresses).map_err(|error| Error::Admin(addresses, error))?;
     privileges::reduce(&privileges::needed(fixed.mode, config.file.mark))?;
+    // What we may do without privileges decides.
+    let kind = engine::choose(args.engine)?;
     let (log, writer) = AccessLog::start(io::stdout()).map_err(Error::Start)?;
-    let engine = Engine::start(&setup, listeners, &log)?;
+    let engine = Engine::start(kind, &setup, listeners, &log)?;
     // Only workers hold the log from here on: it ends with the last of them.
     drop(log);
     let health = Arc::new(Health::default());
@@ -136,6 +141,7 @@ fn shown(engine: &Engine, health: &Arc<Health>, mode: SourceMode, probes: Probes
     let process = Process {
         started: started.as_secs_f64(),
         source_mode: mode.name(),
+        engine: engine.kind().name(),
         ..Process::default()
     };
     Shown {

@@ -1,8 +1,10 @@
-//! System calls that no safe wrapper offers. The only file that may say `unsafe`.
+//! System calls that no safe wrapper offers. Nothing outside of here may say `unsafe`.
 #![allow(
     unsafe_code,
     reason = "raw system calls; each block says why it is sound"
 )]
+
+pub mod ring;
 
 use std::io;
 use std::net::SocketAddr;

@@ -18,6 +18,8 @@ mod as_root;
 mod bad_config;
 #[path = "lifecycle/drain.rs"]
 mod drain;
+#[path = "lifecycle/engines.rs"]
+mod engines;
 #[path = "lifecycle/go_mmproxy.rs"]
 mod go_mmproxy;
 #[path = "lifecycle/privileges.rs"]

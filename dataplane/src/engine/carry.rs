@@ -8,15 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{MsgFlags, Shutdown, getsockopt, recv, send, shutdown, sockopt};
 use proxyunwrap_header::Progress;
 
-use super::pace::READ_MIN;
+use super::backend::Backend;
 use super::pipes::Pipes;
+use super::places::Key;
 use super::relay::Direction;
 use super::socket::{self, Dialled, Reached};
-use super::worker::Key;
 use super::{Open, Setup};
 use crate::access_log::{self, Record, Tlv};
 use crate::config::Port;
@@ -24,20 +23,13 @@ use crate::connection::ladder::{Attempt, Call};
 use crate::connection::outcome::Outcome;
 use crate::connection::{Command, Connection, Ending, Side, Tick, Way};
 use crate::counters::Counters;
-use crate::sys;
 
 /// Commands of one connection before the others get their turn.
 const TURN: usize = 32;
 
-/// What we want to know of a socket, once: edges come by themselves from then on. Whether it can be
-/// written is asked when it could not be.
-const INTEREST: EpollFlags = EpollFlags::EPOLLIN
-    .union(EpollFlags::EPOLLRDHUP)
-    .union(EpollFlags::EPOLLET);
-
 /// What a worker lends to the connection whose turn it is.
-pub(super) struct Tools<'a> {
-    pub(super) epoll: &'a Epoll,
+pub(super) struct Tools<'a, B> {
+    pub(super) backend: &'a mut B,
     pub(super) counters: &'a Counters,
     pub(super) scratch: &'a mut [u8],
     pub(super) pipes: &'a mut Pipes,
@@ -61,7 +53,7 @@ pub(super) enum Turn {
 }
 
 /// One connection with its sockets and what they hold.
-pub(super) struct Carried {
+pub(super) struct Carried<B: Backend> {
     pub(super) key: Key,
     pub(super) logic: Connection,
     pub(super) live: Rc<LivePort>,
@@ -70,25 +62,20 @@ pub(super) struct Carried {
     pub(super) peer: OwnedFd,
     pub(super) app: Option<OwnedFd>,
     pub(super) directions: [Direction; 2],
-    /// That side's socket is watched for room, too.
-    watched: [bool; 2],
+    pub(super) link: B::Link,
     /// The app's socket sends small segments at once (TCP_NODELAY).
     pub(super) hurries: bool,
-    /// That side's stream has ended or failed: a short read does not mean "empty" any more.
-    pub(super) hung: [bool; 2],
     /// That side's socket has an error: it is closed already.
-    dead: [bool; 2],
+    pub(super) dead: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
-    /// The peer had sent nothing more when the header was read, and no event has told of more.
-    drained: bool,
     /// The app's socket had an event while it was dialled.
-    dial_answered: bool,
+    pub(super) dial_answered: bool,
     tlvs: Vec<(Tlv, String)>,
 }
 
-impl Carried {
-    /// Takes over an accepted socket and asks for its events.
+impl<B: Backend> Carried<B> {
+    /// Takes over an accepted socket.
     pub(super) fn new(
         key: Key,
         logic: Connection,
@@ -104,55 +91,26 @@ impl Carried {
             peer,
             app: None,
             directions: Default::default(),
-            watched: [false; 2],
+            link: B::Link::default(),
             hurries: false,
-            hung: [false; 2],
             dead: [false; 2],
             accepted: now,
             decided: None,
-            drained: false,
             dial_answered: false,
             tlvs: Vec::new(),
         }
     }
 
-    /// Asks for the events of the peer's socket.
-    pub(super) fn register(&self, epoll: &Epoll) -> Result<(), Errno> {
-        epoll.add(
-            &self.peer,
-            EpollEvent::new(INTEREST, self.key.token(Side::Peer)),
-        )
-    }
-
-    /// Takes note of an event.
-    pub(super) fn ready(&mut self, side: Side, flags: EpollFlags) {
-        let failed = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
-        let hung = failed || flags.contains(EpollFlags::EPOLLRDHUP);
-        self.hung[side as usize] |= hung;
-        if side == Side::App && self.logic.is_dialing() {
-            self.dial_answered |= failed || flags.contains(EpollFlags::EPOLLOUT);
-            return;
-        }
-        if flags.contains(EpollFlags::EPOLLERR) {
-            self.dead[side as usize] = true;
-            self.logic.failed(side);
-        }
-        let readable = hung || flags.contains(EpollFlags::EPOLLIN);
-        self.drained &= side == Side::App || !readable;
-        let writable = failed || flags.contains(EpollFlags::EPOLLOUT);
-        self.logic.ready(side, readable, writable);
-    }
-
     /// Carries out commands until there is nothing to do, or for one turn.
-    pub(super) fn advance(&mut self, tools: &mut Tools<'_>) -> Turn {
+    pub(super) fn advance(&mut self, tools: &mut Tools<'_, B>) -> Turn {
         for _ in 0..TURN {
             match self.logic.next() {
                 Command::ReceiveHeader => self.receive_header(tools),
                 Command::Dial(attempt) => {
                     self.dial(&attempt, &[], tools);
                 }
-                Command::Read(way) => self.read(way, tools),
-                Command::Write(way) => self.write_held(way, tools),
+                Command::Read(way) => B::read(self, way, tools),
+                Command::Write(way) => B::write(self, way, tools),
                 Command::Shut(way) => self.shut(way),
                 Command::Wait if self.dial_answered => self.finish_dial(tools),
                 Command::Wait => return Turn::Waiting,
@@ -166,16 +124,15 @@ impl Carried {
     }
 
     /// Receives behind what is here of the beginning, and lets the logic decide.
-    fn receive_header(&mut self, tools: &mut Tools<'_>) {
-        let held = &mut self.directions[Way::ToApp as usize];
-        let have = held.restore(tools.scratch);
-        let n = match receive(&self.peer, &mut tools.scratch[have..have + READ_MIN]) {
+    fn receive_header(&mut self, tools: &mut Tools<'_, B>) {
+        let have = self.directions[Way::ToApp as usize].restore(tools.scratch);
+        let n = match B::receive(self, have, tools) {
             Ok(0) => return self.logic.peer_ended(have),
             Ok(n) => n,
             Err(Errno::EAGAIN) => return self.logic.header_blocked(),
             Err(_) => return self.logic.peer_ended(have),
         };
-        self.drained = n < READ_MIN && !self.hung[Side::Peer as usize];
+        let held = &mut self.directions[Way::ToApp as usize];
         let bytes = &tools.scratch[..have + n];
         let LivePort { port, setup } = &*self.live;
         match self
@@ -193,7 +150,7 @@ impl Carried {
 
     /// Dials, and hands over the payload that came behind the header from where it is, if the app is
     /// reached at once.
-    fn begin(&mut self, payload: Range<usize>, tools: &mut Tools<'_>) {
+    fn begin(&mut self, payload: Range<usize>, tools: &mut Tools<'_, B>) {
         let scratch = std::mem::take(&mut tools.scratch);
         let payload = &scratch[payload];
         let mut written = 0;
@@ -205,12 +162,11 @@ impl Carried {
     }
 
     /// Dials; answers how much of the payload the app has taken already.
-    fn dial(&mut self, attempt: &Attempt, payload: &[u8], tools: &mut Tools<'_>) -> usize {
+    fn dial(&mut self, attempt: &Attempt, payload: &[u8], tools: &mut Tools<'_, B>) -> usize {
         self.decided.get_or_insert_with(Instant::now);
         self.dial_answered = false;
-        // The socket of an earlier step goes first, and its registration with it.
-        self.app = None;
-        self.hung[Side::App as usize] = false;
+        // The socket of an earlier step goes first.
+        tools.backend.forget_app(self);
         self.dead[Side::App as usize] = false;
         let dialled = socket::dial(attempt, self.live.setup.dialling, payload);
         match dialled.and_then(|dialled| self.watch(dialled, tools)) {
@@ -229,23 +185,21 @@ impl Carried {
     }
 
     /// Asks for the events of the app's socket.
-    fn watch(&mut self, dialled: Dialled, tools: &Tools<'_>) -> Result<Reached, (Call, Errno)> {
+    fn watch(
+        &mut self,
+        dialled: Dialled,
+        tools: &mut Tools<'_, B>,
+    ) -> Result<Reached, (Call, Errno)> {
         let Dialled { socket, reached } = dialled;
         let later = matches!(reached, Reached::Later);
-        let interest = match later {
-            true => INTEREST | EpollFlags::EPOLLOUT,
-            false => INTEREST,
-        };
-        self.watched[Side::App as usize] = later;
-        let event = EpollEvent::new(interest, self.key.token(Side::App));
-        let added = tools.epoll.add(&socket, event);
-        added.map_err(|errno| (Call::Socket, errno))?;
         self.app = Some(socket);
+        let watched = tools.backend.dialled(self, !later);
+        watched.map_err(|errno| (Call::Socket, errno))?;
         Ok(reached)
     }
 
     /// Reads the result of a dial whose socket had an event.
-    fn finish_dial(&mut self, tools: &Tools<'_>) {
+    fn finish_dial(&mut self, tools: &Tools<'_, B>) {
         self.dial_answered = false;
         let Some(app) = &self.app else { return };
         let result = getsockopt(app, sockopt::SocketError).map(Errno::from_raw);
@@ -259,11 +213,9 @@ impl Carried {
         }
     }
 
-    fn reached(&mut self, local: SocketAddr, tools: &Tools<'_>) {
+    fn reached(&mut self, local: SocketAddr, tools: &Tools<'_, B>) {
         self.logic.dialed(local, &self.live.port.policy, tools.now);
-        if self.drained {
-            self.logic.read_blocked(Way::ToApp);
-        }
+        B::reached(self);
         let took = self
             .decided
             .map(|decided| decided.elapsed())
@@ -276,16 +228,10 @@ impl Carried {
         }
     }
 
-    /// The sink is full: from now on its events say when there is room.
-    pub(super) fn blocked(&mut self, way: Way, epoll: &Epoll) {
+    /// The sink is full: we are told when there is room.
+    pub(super) fn blocked(&mut self, way: Way, tools: &mut Tools<'_, B>) {
         self.logic.write_blocked(way);
-        let side = way.sink();
-        if !std::mem::replace(&mut self.watched[side as usize], true) {
-            let mut event = EpollEvent::new(INTEREST | EpollFlags::EPOLLOUT, self.key.token(side));
-            // Changing a registration looks at the socket anew, so room that came meanwhile is told.
-            // It fails only without a registration, and then the socket is gone.
-            let _ = epoll.modify(self.end(side), &mut event);
-        }
+        tools.backend.await_room(self, way.sink());
     }
 
     fn shut(&mut self, way: Way) {
@@ -316,9 +262,9 @@ impl Carried {
         }
     }
 
-    /// Closes the sockets, and hands over what the access log says of this connection.
-    pub(super) fn record(mut self, outcome: Outcome, now: Tick) -> Record {
-        let record = Record {
+    /// What the access log says of this connection, which has ended.
+    pub(super) fn record(&mut self, outcome: Outcome, now: Tick) -> Record {
+        Record {
             port: Arc::clone(&self.live.port.name),
             peer: self.logic.peer().address(),
             client: self.logic.client().map(|client| client.address()),
@@ -328,15 +274,6 @@ impl Carried {
             outcome,
             moved: Way::BOTH.map(|way| self.logic.moved(way)),
             duration: Duration::from_millis(now.saturating_sub(self.accepted)),
-        };
-        self.close();
-        record
-    }
-
-    /// Closes the sockets.
-    pub(super) fn close(self) {
-        if let Some(app) = self.app {
-            sys::close_both(self.peer, app);
         }
     }
 

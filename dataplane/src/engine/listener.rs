@@ -6,11 +6,12 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use nix::errno::Errno;
-use nix::sys::epoll::{EpollEvent, EpollFlags};
 
+use super::backend::Backend;
 use super::carry::{Carried, LivePort};
+use super::places::{Key, Places};
 use super::socket;
-use super::worker::{LISTENER, Worker};
+use super::worker::Worker;
 use crate::address::Peer;
 use crate::connection::outcome::Outcome;
 use crate::connection::{Connection, Tick};
@@ -26,7 +27,7 @@ const REST: Tick = 100;
 /// The listeners of one worker.
 #[derive(Default)]
 pub(super) struct Listeners {
-    open: Vec<Option<Listener>>,
+    open: Places<Listener>,
     /// Set while nothing is accepted.
     paused: Option<Paused>,
 }
@@ -39,9 +40,13 @@ struct Paused {
     open: usize,
 }
 
-struct Listener {
+/// One listener.
+pub(super) struct Listener {
+    pub(super) key: Key,
+    pub(super) fd: OwnedFd,
+    /// The kernel was asked to tell when somebody waits.
+    pub(super) watched: bool,
     address: SocketAddr,
-    fd: OwnedFd,
     live: Rc<LivePort>,
     rush: Rush,
 }
@@ -80,15 +85,29 @@ impl Listeners {
     }
 }
 
-impl Worker {
+impl<B: Backend> Worker<B> {
+    /// Somebody waits at a listener that was asked once: it is asked again, unless we pause.
+    pub(super) fn answer(&mut self, key: Key) {
+        if let Some(listener) = self.listeners.open.get_mut(key) {
+            listener.watched = false;
+            self.accept_from(key);
+        }
+        if self.listeners.paused.is_none()
+            && let Some(listener) = self.listeners.open.get_mut(key)
+        {
+            // Only lack of memory can fail; the next pause's end tries again.
+            let _ = self.backend.listen(listener);
+        }
+    }
+
     /// Accepts what waits at a listener, up to a turn's worth.
-    pub(super) fn accept_from(&mut self, index: usize) {
+    pub(super) fn accept_from(&mut self, key: Key) {
         let mut came = 0;
         loop {
             if self.listeners.paused.is_some() || !self.may_accept() {
                 return;
             }
-            let Some(Some(listener)) = self.listeners.open.get_mut(index) else {
+            let Some(listener) = self.listeners.open.get_mut(key) else {
                 return;
             };
             if came >= listener.rush.guess {
@@ -170,13 +189,18 @@ impl Worker {
             },
             open: self.connections.len(),
         });
-        self.want_events(EpollFlags::empty());
+        for listener in self.listeners.open.iter_mut() {
+            self.backend.rest(listener);
+        }
     }
 
     /// Ends a pause, if there is one: limits may be others now.
     pub(super) fn forget_pause(&mut self) {
         if self.listeners.paused.take().is_some() {
-            self.want_events(EpollFlags::EPOLLIN);
+            for listener in self.listeners.open.iter_mut() {
+                // Only lack of memory can fail; the next pause's end tries again.
+                let _ = self.backend.listen(listener);
+            }
         }
     }
 
@@ -190,27 +214,17 @@ impl Worker {
         }
     }
 
-    fn want_events(&mut self, flags: EpollFlags) {
-        for (index, listener) in self.listeners.open.iter().enumerate() {
-            let Some(listener) = listener else { continue };
-            let mut event = EpollEvent::new(flags, LISTENER | index as u64);
-            // It was added with the listener, so only lack of memory can fail; then the old wish
-            // stands, and the next pause or resume tries again.
-            let _ = self.epoll.modify(&listener.fd, &mut event);
-        }
-    }
-
     /// Keeps the listeners whose address is still wanted, under its new port; the others go, after
     /// what waits at them was accepted.
     pub(super) fn retain_listeners(&mut self, wanted: &[(SocketAddr, Rc<LivePort>)]) {
-        for index in 0..self.listeners.open.len() {
-            let Some(Some(listener)) = self.listeners.open.get_mut(index) else {
+        for key in self.listener_keys() {
+            let Some(listener) = self.listeners.open.get_mut(key) else {
                 continue;
             };
             let address = listener.address;
             match wanted.iter().find(|(at, _)| *at == address) {
                 Some((_, live)) => listener.live = Rc::clone(live),
-                None => self.end_listener(index),
+                None => self.end_listener(key),
             }
         }
     }
@@ -225,46 +239,47 @@ impl Worker {
         let Some((_, live)) = wanted.iter().find(|(at, _)| *at == address) else {
             return;
         };
-        let index = self.listeners.open.iter().position(Option::is_none);
-        let index = index.unwrap_or(self.listeners.open.len());
-        let event = EpollEvent::new(EpollFlags::EPOLLIN, LISTENER | index as u64);
-        if let Err(errno) = self.epoll.add(&fd, event) {
-            return tracing::error!(%address, %errno, "could not watch a listener");
-        }
-        let listener = Some(Listener {
-            address,
+        let key = self.listeners.open.insert(|key| Listener {
+            key,
             fd,
+            watched: false,
+            address,
             live: Rc::clone(live),
             rush: Rush::NONE,
         });
-        match self.listeners.open.get_mut(index) {
-            Some(place) => *place = listener,
-            None => self.listeners.open.push(listener),
+        let listener = self.listeners.open.get_mut(key);
+        let listened = listener.map_or(Ok(()), |listener| self.backend.listen(listener));
+        if let Err(errno) = listened {
+            tracing::error!(%address, %errno, "could not watch a listener");
+            self.listeners.open.remove(key);
         }
     }
 
     /// Accepts what waits, then closes every listener.
     pub(super) fn stop_accepting(&mut self) {
-        for index in 0..self.listeners.open.len() {
-            self.end_listener(index);
+        for key in self.listener_keys() {
+            self.end_listener(key);
         }
     }
 
     /// Closing a listener resets what waits in its backlog, so that is accepted first.
-    fn end_listener(&mut self, index: usize) {
-        let Some(place) = self.listeners.open.get_mut(index) else {
+    fn end_listener(&mut self, key: Key) {
+        let Some(listener) = self.listeners.open.remove(key) else {
             return;
         };
-        let Some(listener) = place.take() else { return };
         for _ in 0..socket::BACKLOG {
-            match sys::accept(&listener.fd) {
-                Ok((socket, from)) => {
-                    let live = Rc::clone(&listener.live);
-                    self.take_in(live, listener.address, socket, Peer::new(from));
-                }
-                Err(_) => return,
-            }
+            let Ok((socket, from)) = sys::accept(&listener.fd) else {
+                break;
+            };
+            let live = Rc::clone(&listener.live);
+            self.take_in(live, listener.address, socket, Peer::new(from));
         }
+        self.backend.end(listener);
+    }
+
+    fn listener_keys(&self) -> Vec<Key> {
+        let listeners = self.listeners.open.iter();
+        listeners.map(|listener| listener.key).collect()
     }
 }
 

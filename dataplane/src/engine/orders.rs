@@ -3,13 +3,15 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::backend::Backend;
 use super::carry::LivePort;
-use super::worker::{Key, Worker};
+use super::places::Key;
+use super::worker::Worker;
 use super::{Opened, Order, Setup};
 use crate::config::Port;
 use crate::connection::outcome::Outcome;
 
-impl Worker {
+impl<B: Backend> Worker<B> {
     /// Does what it is told.
     pub(super) fn obey(&mut self, order: Order) {
         match order {
@@ -31,7 +33,7 @@ impl Worker {
                 let open = self
                     .connections
                     .iter()
-                    .map(|(_, carried)| carried.open(self.now));
+                    .map(|carried| carried.open(self.now));
                 let _ = answer.send(open.collect());
             }
         }
@@ -62,9 +64,6 @@ impl Worker {
     }
 
     fn keys(&self) -> Vec<Key> {
-        self.connections
-            .iter()
-            .map(|(_, carried)| carried.key)
-            .collect()
+        self.connections.iter().map(|carried| carried.key).collect()
     }
 }

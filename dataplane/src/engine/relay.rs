@@ -4,7 +4,8 @@ use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
 
-use super::carry::{Carried, Tools, count, receive, transmit};
+use super::backend::Backend;
+use super::carry::{Carried, Tools, count, transmit};
 use super::pace::Pace;
 use super::pipes::Pipe;
 use super::socket;
@@ -13,7 +14,7 @@ use crate::connection::{Side, Way};
 /// What was read of one direction and not yet written, and how it is carried.
 pub(super) struct Direction {
     held: Held,
-    pace: Pace,
+    pub(super) pace: Pace,
 }
 
 enum Held {
@@ -59,73 +60,47 @@ impl Direction {
     }
 }
 
-impl Carried {
-    /// Reads once, and writes what came at once: most messages never touch a buffer of our own.
-    pub(super) fn read(&mut self, way: Way, tools: &mut Tools<'_>) {
+impl<B: Backend> Carried<B> {
+    /// A pipe, if the next read is to be spliced and there is one.
+    pub(super) fn pipe(&mut self, way: Way, tools: &mut Tools<'_, B>) -> Option<Pipe> {
         let relay = self.live.setup.relay;
-        if self.directions[way as usize].pace.splices(relay)
-            && let Some(pipe) = tools.pipes.take(tools.now)
-        {
-            return self.splice(way, pipe, tools);
-        }
-        self.copy(way, tools);
+        let splices = self.directions[way as usize].pace.splices(relay);
+        splices.then(|| tools.pipes.take(tools.now))?
     }
 
-    fn copy(&mut self, way: Way, tools: &mut Tools<'_>) {
-        let size = self.directions[way as usize].pace.read_size();
-        let n = match receive(self.end(way.source()), &mut tools.scratch[..size]) {
-            Ok(n) => n,
-            Err(errno) => return self.not_read(way, errno),
-        };
-        self.took(way, n, tools);
-        if n == 0 {
-            return;
-        }
-        // Nothing was left, and what comes later makes a new edge; the end of the stream made its
-        // edge already if it came before this read, so then we ask again.
-        if n < size && !self.hung[way.source() as usize] {
-            self.logic.read_blocked(way);
-        }
-        let scratch = std::mem::take(&mut tools.scratch);
-        let written = self.write(way, &scratch[..n], tools);
-        let direction = &mut self.directions[way as usize];
-        match written {
-            Some(written) if written < n => {
-                direction.hold(&scratch[written..n]);
-                direction.pace.refused();
-            }
-            Some(_) => direction.pace.kept_up(n),
-            None => {}
-        }
-        tools.scratch = scratch;
-    }
-
-    /// The same through a pipe: pages change hands, and nothing is copied.
-    fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_>) {
+    /// Reads once through a pipe, and writes what came at once: pages change hands, and nothing is
+    /// copied.
+    pub(super) fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_, B>) {
         let n = match pipe.fill(self.end(way.source())) {
             Ok(n) => n,
             Err(errno) => {
                 tools.pipes.give_back(pipe);
-                return self.not_read(way, errno);
+                return self.not_read(way, errno, tools);
             }
         };
         self.took(way, n, tools);
         tools.counters.record_spliced(way, n);
         match n {
-            0 => tools.pipes.give_back(pipe),
+            0 => {
+                tools.pipes.give_back(pipe);
+                tools.backend.ended(self, way);
+            }
             left => self.pour(way, pipe, left, tools),
         }
     }
 
     /// Reading came to nothing, or failed.
-    fn not_read(&mut self, way: Way, errno: Errno) {
+    pub(super) fn not_read(&mut self, way: Way, errno: Errno, tools: &mut Tools<'_, B>) {
         match errno {
-            Errno::EAGAIN => self.logic.read_blocked(way),
+            Errno::EAGAIN => {
+                self.logic.read_blocked(way);
+                tools.backend.await_source(self, way);
+            }
             _ => self.logic.read_failed(way),
         }
     }
 
-    fn took(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
+    pub(super) fn took(&mut self, way: Way, n: usize, tools: &Tools<'_, B>) {
         let policy = &self.live.port.policy;
         self.logic.read(way, count(n), policy, tools.now);
         let relay = self.live.setup.relay;
@@ -133,7 +108,7 @@ impl Carried {
     }
 
     /// Writes what is held.
-    pub(super) fn write_held(&mut self, way: Way, tools: &mut Tools<'_>) {
+    pub(super) fn write_held(&mut self, way: Way, tools: &mut Tools<'_, B>) {
         let held = std::mem::replace(&mut self.directions[way as usize].held, Held::Nothing);
         match held {
             Held::Nothing => {}
@@ -149,7 +124,7 @@ impl Carried {
     }
 
     /// Writes what is in a pipe until that is empty or the sink is full.
-    fn pour(&mut self, way: Way, pipe: Pipe, mut left: usize, tools: &mut Tools<'_>) {
+    fn pour(&mut self, way: Way, pipe: Pipe, mut left: usize, tools: &mut Tools<'_, B>) {
         self.hurry(way);
         while left > 0 {
             match pipe.empty(self.end(way.sink()), left) {
@@ -158,7 +133,7 @@ impl Carried {
                     left -= n;
                 }
                 Err(Errno::EAGAIN) => {
-                    self.blocked(way, tools.epoll);
+                    self.blocked(way, tools);
                     self.directions[way as usize].held = Held::Piped { pipe, left };
                     return;
                 }
@@ -170,7 +145,12 @@ impl Carried {
     }
 
     /// Writes once; None when the sink failed. A short write means that it is full.
-    pub(super) fn write(&mut self, way: Way, bytes: &[u8], tools: &Tools<'_>) -> Option<usize> {
+    pub(super) fn write(
+        &mut self,
+        way: Way,
+        bytes: &[u8],
+        tools: &mut Tools<'_, B>,
+    ) -> Option<usize> {
         self.hurry(way);
         let written = match transmit(self.end(way.sink()), bytes) {
             Ok(n) => n,
@@ -184,12 +164,12 @@ impl Carried {
             self.wrote(way, written, tools);
         }
         if written < bytes.len() {
-            self.blocked(way, tools.epoll);
+            self.blocked(way, tools);
         }
         Some(written)
     }
 
-    pub(super) fn wrote(&mut self, way: Way, n: usize, tools: &Tools<'_>) {
+    pub(super) fn wrote(&mut self, way: Way, n: usize, tools: &Tools<'_, B>) {
         let policy = &self.live.port.policy;
         self.logic.wrote(way, count(n), policy, tools.now);
         tools.counters.record_relayed(way, n);
@@ -197,7 +177,7 @@ impl Carried {
 
     /// The first bytes to the app go at once anyway, nothing being on its way before them: a
     /// connection of one request needs no TCP_NODELAY. Accepted sockets have it from their listener.
-    fn hurry(&mut self, way: Way) {
+    pub(super) fn hurry(&mut self, way: Way) {
         if way == Way::ToApp && !self.hurries && self.logic.moved(way) > 0 {
             self.hurries = true;
             socket::send_at_once(self.end(Side::App));

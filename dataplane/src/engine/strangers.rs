@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
+use super::backend::Backend;
 use super::carry::LivePort;
 use super::worker::Worker;
 use crate::address::Peer;
@@ -34,7 +35,7 @@ impl Strangers {
     }
 }
 
-impl Worker {
+impl<B: Backend> Worker<B> {
     /// Keeps a peer in no list for as long as its port says, or refuses it at once.
     pub(super) fn keep_waiting(
         &mut self,

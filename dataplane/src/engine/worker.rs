@@ -2,17 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use slab::Slab;
-
+use super::backend::Backend;
 use super::carry::{Carried, Tools, Turn};
 use super::listener::Listeners;
 use super::pipes::Pipes;
+use super::places::{Key, Places};
 use super::strangers::Strangers;
 use super::wheel::Wheel;
 use super::{Limits, Mailbox};
@@ -22,39 +20,12 @@ use crate::connection::outcome::{DialError, HeaderError, Outcome};
 use crate::connection::{Connection, Side, Tick};
 use crate::counters::Counters;
 
-/// Events taken from the kernel at once.
-const EVENTS: usize = 512;
-
 /// Bytes of the buffer that every read of this worker goes through: the longest header, and a read
 /// of payload behind it.
 pub(super) const SCRATCH: usize = 128 << 10;
 
-/// Token of the mailbox. Listeners have [`LISTENER`] and their index, connections a [`Key`].
-const MAILBOX: u64 = u64::MAX;
-
-/// Bit that marks a listener's token.
-pub(super) const LISTENER: u64 = 1 << 63;
-
-/// Bit that marks the app's side of a connection.
-const APP_SIDE: u64 = 1 << 62;
-
 /// The kernel had no memory to watch a connection.
 const EXHAUSTED: Outcome = Outcome::DialFailed(DialError::Exhausted);
-
-/// A connection's place, and which of those that had the place before it is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) index: u32,
-    pub(super) generation: u32,
-}
-
-impl Key {
-    /// What epoll hands back for one side. 30 bits of generation: a stale event is of this turn.
-    pub(super) fn token(self, side: Side) -> u64 {
-        let side = if side == Side::App { APP_SIDE } else { 0 };
-        side | u64::from(self.generation & (u32::MAX >> 2)) << 32 | u64::from(self.index)
-    }
-}
 
 /// What a worker is made of.
 pub(super) struct Parts {
@@ -67,16 +38,16 @@ pub(super) struct Parts {
 }
 
 /// A worker's whole state.
-pub(super) struct Worker {
+pub(super) struct Worker<B: Backend> {
     pub(super) parts: Parts,
-    pub(super) epoll: Epoll,
+    pub(super) backend: B,
     pub(super) listeners: Listeners,
     pub(super) strangers: Strangers,
-    pub(super) connections: Slab<Carried>,
+    pub(super) connections: Places<Carried<B>>,
     pub(super) limits: Limits,
     /// Connections without a header, oldest first; some have one or are gone by now.
     waiting: VecDeque<Key>,
-    /// Connections whose turn ended before their work did.
+    /// Connections that have something to do, and whose turn it is not.
     again: VecDeque<Key>,
     deadlines: Wheel<Key>,
     pub(super) scratch: Vec<u8>,
@@ -84,36 +55,36 @@ pub(super) struct Worker {
     pub(super) now: Tick,
     /// Waits for events so far.
     pub(super) turns: u64,
-    generation: u32,
     pending: usize,
     pub(super) draining: bool,
 }
 
 /// Runs a worker until it is told to end.
-pub(super) fn run(parts: Parts) {
-    let mut worker = match Worker::new(parts) {
+pub(super) fn run<B: Backend>(parts: Parts, started: &Sender<io::Result<()>>) {
+    let mut worker = match Worker::<B>::new(parts) {
         Ok(worker) => worker,
-        Err(error) => return tracing::error!(%error, "worker could not start"),
+        Err(error) => return report(started, Err(error)),
     };
-    let mut events = vec![EpollEvent::empty(); EVENTS];
+    report(started, Ok(()));
     while !worker.is_over() {
-        worker.turn(&mut events);
+        worker.turn();
     }
 }
 
-impl Worker {
+fn report(started: &Sender<io::Result<()>>, result: io::Result<()>) {
+    // Whoever started us waits for this.
+    let _ = started.send(result);
+}
+
+impl<B: Backend> Worker<B> {
     fn new(parts: Parts) -> io::Result<Self> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(
-            parts.mailbox.wake.as_fd(),
-            EpollEvent::new(EpollFlags::EPOLLIN, MAILBOX),
-        )?;
+        let backend = B::new(&parts.mailbox)?;
         Ok(Self {
             parts,
-            epoll,
+            backend,
             listeners: Listeners::default(),
             strangers: Strangers::default(),
-            connections: Slab::new(),
+            connections: Places::default(),
             limits: Limits {
                 open: 0,
                 pending: 0,
@@ -125,7 +96,6 @@ impl Worker {
             pipes: Pipes::new(),
             now: 0,
             turns: 1,
-            generation: 0,
             pending: 0,
             draining: false,
         })
@@ -136,87 +106,71 @@ impl Worker {
     }
 
     /// Waits once, and handles everything that came.
-    fn turn(&mut self, events: &mut [EpollEvent]) {
-        let count = match self.epoll.wait(events, self.timeout()) {
-            Ok(count) => count,
-            Err(Errno::EINTR) => 0,
-            Err(errno) => {
-                // Only a bug can bring EBADF or EINVAL here; without events nothing works.
-                tracing::error!(%errno, "epoll_wait failed; ending");
-                std::process::abort();
-            }
-        };
+    fn turn(&mut self) {
+        let limit = self.wait_limit();
+        self.backend.wait(limit);
         self.turns += 1;
         self.now = u64::try_from(self.parts.epoch.elapsed().as_millis()).unwrap_or(Tick::MAX);
-        for event in &events[..count] {
-            self.handle(event.data(), event.events());
-        }
-        for _ in 0..self.again.len() {
-            if let Some(key) = self.again.pop_front() {
-                self.take_turn(key);
-            }
-        }
+        B::deliver(self);
+        self.take_turns();
         self.expire();
         self.refuse_late();
         self.resume_accepting();
     }
 
-    fn timeout(&self) -> EpollTimeout {
+    /// Milliseconds until there is something to do even if nothing comes.
+    fn wait_limit(&self) -> Option<Tick> {
         if !self.again.is_empty() {
-            return EpollTimeout::ZERO;
+            return Some(0);
         }
         let deadline = self.deadlines.wait(self.now);
         let later = |at: Tick| at.saturating_sub(self.now).max(1);
         let resume = self.listeners.resume_at().map(later);
         let stranger = self.strangers.next().map(later);
-        let wait = [deadline, resume, stranger].into_iter().flatten().min();
-        let millis = wait.map(|wait| i32::try_from(wait).unwrap_or(i32::MAX));
-        millis.map_or(EpollTimeout::NONE, |wait| {
-            EpollTimeout::try_from(wait).unwrap_or(EpollTimeout::ZERO)
-        })
+        [deadline, resume, stranger].into_iter().flatten().min()
     }
 
-    fn handle(&mut self, token: u64, flags: EpollFlags) {
-        if token == MAILBOX {
-            self.parts
-                .mailbox
-                .take()
-                .into_iter()
-                .for_each(|order| self.obey(order));
-        } else if token & LISTENER != 0 {
-            self.accept_from(usize::try_from(token & !LISTENER).unwrap_or(usize::MAX));
-        } else {
-            self.wake(token, flags);
-        }
+    /// Does what the mailbox says.
+    pub(super) fn read_mail(&mut self) {
+        let orders = self.parts.mailbox.take();
+        orders.into_iter().for_each(|order| self.obey(order));
     }
 
-    /// An event of one side of a connection.
-    fn wake(&mut self, token: u64, flags: EpollFlags) {
-        let index = u32::try_from(token & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-        let side = if token & APP_SIDE == 0 {
-            Side::Peer
-        } else {
-            Side::App
-        };
-        let Some(carried) = self.connections.get_mut(index as usize) else {
+    /// Tells a connection something, and lets it go on.
+    pub(super) fn tell(&mut self, key: Key, what: impl FnOnce(&mut Carried<B>)) {
+        let Some(carried) = self.connections.get_mut(key) else {
             return;
         };
-        let key = carried.key;
-        if key.token(side) != token {
-            return;
-        }
-        carried.ready(side, flags);
+        what(carried);
         // Its turn comes with the others'; a second place in that queue would grow with each event.
         if !carried.queued {
             self.advance(key);
         }
     }
 
+    /// Tells a connection something, which goes on with the others.
+    pub(super) fn note(&mut self, key: Key, what: impl FnOnce(&mut Carried<B>)) {
+        let Some(carried) = self.connections.get_mut(key) else {
+            return;
+        };
+        what(carried);
+        if !std::mem::replace(&mut carried.queued, true) {
+            self.again.push_back(key);
+        }
+    }
+
+    /// A turn for everyone who waits for one.
+    pub(super) fn take_turns(&mut self) {
+        for _ in 0..self.again.len() {
+            if let Some(key) = self.again.pop_front() {
+                self.take_turn(key);
+            }
+        }
+    }
+
     /// The next turn of a connection whose last one ended before its work did.
     fn take_turn(&mut self, key: Key) {
-        if let Some(carried) = self.connections.get_mut(key.index as usize)
-            && carried.key == key
-        {
+        if let Some(carried) = self.connections.get_mut(key) {
             carried.queued = false;
             self.advance(key);
         }
@@ -224,15 +178,12 @@ impl Worker {
 
     /// Takes a connection as far as it goes, or to the end of its turn.
     pub(super) fn advance(&mut self, key: Key) {
-        let Some(carried) = self.connections.get_mut(key.index as usize) else {
+        let Some(carried) = self.connections.get_mut(key) else {
             return;
         };
-        if carried.key != key {
-            return;
-        }
         let (was_pending, deadline) = (carried.logic.is_pending(), carried.logic.deadline());
         let turn = carried.advance(&mut Tools {
-            epoll: &self.epoll,
+            backend: &mut self.backend,
             counters: &self.parts.counters,
             scratch: &mut self.scratch,
             pipes: &mut self.pipes,
@@ -250,7 +201,7 @@ impl Worker {
             self.pending -= 1;
         }
         match turn {
-            Turn::Waiting => {}
+            Turn::Waiting => B::settle(carried, &mut self.backend),
             Turn::Unfinished if carried.queued => {}
             Turn::Unfinished => {
                 carried.queued = true;
@@ -262,20 +213,16 @@ impl Worker {
     }
 
     /// Takes in a connection that was just accepted.
-    pub(super) fn insert(&mut self, make: impl FnOnce(Key) -> Carried) {
-        self.generation = self.generation.wrapping_add(1) & (u32::MAX >> 2);
-        let entry = self.connections.vacant_entry();
-        let index = u32::try_from(entry.key()).expect("fewer connections than descriptors");
-        let key = Key {
-            index,
-            generation: self.generation,
+    pub(super) fn insert(&mut self, make: impl FnOnce(Key) -> Carried<B>) {
+        let key = self.connections.insert(make);
+        let Some(carried) = self.connections.get_mut(key) else {
+            return;
         };
-        let carried = make(key);
-        if let Err(errno) = carried.register(&self.epoll) {
+        if let Err(errno) = self.backend.adopt(carried) {
             tracing::debug!(%errno, "could not watch a connection");
+            self.connections.remove(key);
             return self.parts.counters.record_end(None, EXHAUSTED);
         }
-        let carried = entry.insert(carried);
         if let Some(deadline) = carried.logic.deadline() {
             self.deadlines.insert(key, deadline);
         }
@@ -314,8 +261,7 @@ impl Worker {
     /// whoever has sent one is not to make room.
     pub(super) fn hear_oldest(&mut self) {
         while let Some(key) = self.waiting.front().copied() {
-            if let Some(carried) = self.connections.get_mut(key.index as usize)
-                && carried.key == key
+            if let Some(carried) = self.connections.get_mut(key)
                 && carried.logic.is_pending()
             {
                 carried.logic.ready(Side::Peer, true, false);
@@ -340,12 +286,12 @@ impl Worker {
     }
 
     fn is_waiting(&self, key: Key) -> bool {
-        let carried = self.connections.get(key.index as usize);
-        carried.is_some_and(|carried| carried.key == key && carried.logic.is_pending())
+        let carried = self.connections.get(key);
+        carried.is_some_and(|carried| carried.logic.is_pending())
     }
 
     pub(super) fn cut(&mut self, key: Key, outcome: Outcome) {
-        let Some(carried) = self.connections.get_mut(key.index as usize) else {
+        let Some(carried) = self.connections.get_mut(key) else {
             return;
         };
         if carried.logic.is_pending() {
@@ -359,11 +305,10 @@ impl Worker {
         let mut due = Vec::new();
         self.deadlines.take(self.now, &mut due);
         for key in due {
-            let Some(carried) = self.connections.get_mut(key.index as usize) else {
+            let Some(carried) = self.connections.get_mut(key) else {
                 continue;
             };
             match carried.logic.deadline() {
-                _ if carried.key != key => {}
                 None => {}
                 Some(deadline) if deadline > self.now => self.deadlines.insert(key, deadline),
                 Some(_) => {
@@ -379,7 +324,7 @@ impl Worker {
 
     /// Closes the sockets, counts the outcome, and logs it if that is wanted.
     fn close(&mut self, key: Key, outcome: Outcome) {
-        let Some(carried) = self.connections.try_remove(key.index as usize) else {
+        let Some(mut carried) = self.connections.remove(key) else {
             return;
         };
         self.parts.counters.open.set(self.connections.len());
@@ -389,9 +334,8 @@ impl Worker {
         if is_logged(carried.live.setup.log, outcome) {
             let lost = !self.parts.log.record(carried.record(outcome, self.now));
             self.parts.counters.log_lost.add(u64::from(lost));
-        } else {
-            carried.close();
         }
+        self.backend.close(carried);
     }
 }
 

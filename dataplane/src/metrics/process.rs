@@ -28,6 +28,12 @@ pub(super) fn families(process: &Process) -> Vec<MetricFamily> {
             vec![build],
         ),
         family(
+            "engine",
+            "Always 1; the label tells which engine serves, epoll or io_uring.",
+            MetricType::GAUGE,
+            vec![labelled(&[("engine", process.engine)], float_gauge(1.0))],
+        ),
+        family(
             "ready",
             "1 while the self-test passes: a loopback connection from a foreign address.",
             MetricType::GAUGE,

@@ -152,6 +152,7 @@ impl Service {
             "refused": process.reload_errors,
             "lastError": error,
             "sourceMode": self.fixed.mode.name(),
+            "engine": self.engine.kind().name(),
             "workers": self.fixed.workers,
             "connectionsPerWorker": limits.open,
             "pendingHeadersPerWorker": limits.pending,
@@ -170,6 +171,7 @@ impl Service {
             version = env!("CARGO_PKG_VERSION"),
             workers = self.fixed.workers,
             source_mode = self.fixed.mode.name(),
+            engine = self.engine.kind().name(),
             ports = ports.join(","),
             "serving"
         );
