@@ -390,10 +390,12 @@ impl Carried<Completions> {
 
     /// Nothing was asked for, and nothing is there.
     fn ask(&mut self, way: Way, tools: &mut Tools<'_, Completions>) {
+        let side = way.source();
         if let Some(pipe) = self.pipe(way, tools) {
+            // Should there be no pipe the next time.
+            self.link.inboxes[side as usize].bulky = true;
             return self.splice(way, pipe, tools);
         }
-        let side = way.source();
         match self.link.inboxes[side as usize].bulky {
             true => {
                 let size = self.directions[way as usize].pace.read_size();
