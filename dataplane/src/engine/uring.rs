@@ -12,6 +12,10 @@
 //! **Bulk is spliced by calls,** as in `epoll.rs`, when a poll says that there is something: the
 //! kernel runs IORING_OP_SPLICE on threads of its own.
 
+mod aspect;
+mod completed;
+mod inbox;
+
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -28,7 +32,9 @@ use super::pace::READ_MIN;
 use super::places::Key;
 use super::worker::Worker;
 use crate::connection::{Side, Tick, Way};
-use crate::sys::ring::{Buffer, Completion, Done, Ring, Token};
+use crate::sys::ring::{Buffer, Completion, Ring};
+use aspect::Aspect;
+use inbox::{Asked, Data, Inbox};
 
 /// A worker's ring.
 pub(super) struct Completions {
@@ -48,43 +54,6 @@ pub(super) struct Link {
     polls: [u8; 2],
 }
 
-/// What was received from a side and not yet read, and what was asked for.
-#[derive(Default)]
-struct Inbox {
-    data: Data,
-    /// How the stream ended, behind the data.
-    end: Option<Result<(), Errno>>,
-    asked: Asked,
-    /// That side sends much: it is received from once at a time.
-    bulky: bool,
-    /// That side had nothing more when it was last received from.
-    empty: bool,
-}
-
-/// What came.
-#[derive(Default)]
-enum Data {
-    #[default]
-    Nothing,
-    /// A buffer, of this turn.
-    Came(Buffer),
-    /// More than could be written at once.
-    Kept(Vec<u8>),
-}
-
-/// What the kernel was asked for.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Asked {
-    #[default]
-    Nothing,
-    /// To receive once.
-    Once,
-    /// To receive whatever comes.
-    Many,
-    /// To stop that; it will say so.
-    Stop,
-}
-
 /// How sending one way stands.
 #[derive(Default)]
 enum Outbox {
@@ -97,17 +66,6 @@ enum Outbox {
     Sending,
     /// So much of it was sent.
     Sent(Result<u32, Errno>, Buffer),
-}
-
-/// What a poll is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Aspect {
-    /// There is something to read.
-    Readable,
-    /// There is room to write, or the dial was answered.
-    Writable,
-    /// The socket has an error. For a side whose stream has ended: no receive will tell.
-    Broken,
 }
 
 /// The size of what every connection has of the ring.
@@ -364,171 +322,7 @@ impl Completions {
     }
 }
 
-impl Carried<Completions> {
-    /// Puts down what was completed.
-    fn put_down(&mut self, side: Side, token: Token, done: Done) {
-        match done {
-            Done::Received {
-                result,
-                more,
-                goes_on,
-            } => {
-                let inbox = &mut self.link.inboxes[side as usize];
-                inbox.put(result, more, goes_on);
-                self.dead[side as usize] |= matches!(inbox.end, Some(Err(_)));
-                self.logic.ready(side, true, false);
-            }
-            Done::Sent(result, buffer) => {
-                let way = Way::BOTH.into_iter().find(|way| way.source() == side);
-                let Some(way) = way else { return };
-                self.link.outboxes[way as usize] = Outbox::Sent(result, buffer);
-                self.logic.ready(way.sink(), false, true);
-            }
-            Done::Polled(conditions, more) => self.polled(side, token, conditions, more),
-        }
-    }
-
-    /// Nothing was asked for, and nothing is there.
-    fn ask(&mut self, way: Way, tools: &mut Tools<'_, Completions>) {
-        let side = way.source();
-        if let Some(pipe) = self.pipe(way, tools) {
-            // Should there be no pipe the next time.
-            self.link.inboxes[side as usize].bulky = true;
-            return self.splice(way, pipe, tools);
-        }
-        match self.link.inboxes[side as usize].bulky {
-            true => {
-                let size = self.directions[way as usize].pace.read_size();
-                tools.backend.ask_once(self, side, size);
-            }
-            false => tools.backend.ask_many(self, side),
-        }
-        self.logic.read_blocked(way);
-    }
-
-    fn polled(
-        &mut self,
-        side: Side,
-        token: Token,
-        conditions: Result<PollFlags, Errno>,
-        more: bool,
-    ) {
-        let Some(aspect) = Aspect::of(token) else {
-            return;
-        };
-        // A poll that ended for want of memory asks the socket itself.
-        let mut conditions = conditions.unwrap_or(PollFlags::POLLHUP);
-        if !more {
-            self.link.polls[side as usize] &= !aspect.bit();
-            conditions |= aspect.wanted();
-        }
-        if conditions.contains(PollFlags::POLLERR) {
-            self.dead[side as usize] = true;
-            self.logic.failed(side);
-        }
-        let failed = conditions.intersects(PollFlags::POLLERR | PollFlags::POLLHUP);
-        let readable = failed || conditions.contains(PollFlags::POLLIN);
-        let writable = failed || conditions.contains(PollFlags::POLLOUT);
-        if side == Side::App && self.logic.is_dialing() {
-            self.dial_answered |= writable;
-        } else {
-            self.logic.ready(side, readable, writable);
-        }
-    }
-
-    /// What the sink did not take is copied, so that the buffer is free for others.
-    fn sent(
-        &mut self,
-        way: Way,
-        result: Result<u32, Errno>,
-        buffer: &[u8],
-        tools: &mut Tools<'_, Completions>,
-    ) {
-        let n = match result {
-            Ok(n) => (n as usize).min(buffer.len()),
-            Err(Errno::EAGAIN | Errno::EINTR) => 0,
-            Err(_) => return self.logic.write_failed(way),
-        };
-        if n > 0 {
-            self.wrote(way, n, tools);
-        }
-        let direction = &mut self.directions[way as usize];
-        if n == buffer.len() {
-            return direction.pace.kept_up(n);
-        }
-        direction.hold(&buffer[n..]);
-        direction.pace.refused();
-        self.blocked(way, tools);
-    }
-}
-
-impl Inbox {
-    fn take(&mut self) -> Data {
-        std::mem::take(&mut self.data)
-    }
-
-    /// Puts in what a receive brought.
-    fn put(&mut self, result: Result<Option<Buffer>, Errno>, more: bool, goes_on: bool) {
-        if !goes_on {
-            self.asked = Asked::Nothing;
-        }
-        self.empty = !more;
-        match result {
-            Ok(Some(buffer)) => self.add(buffer),
-            Ok(None) => self.end = Some(Ok(())),
-            // No buffer is free: the others will do.
-            Err(Errno::ENOBUFS) => self.bulky = !self.bulky,
-            // It was taken back, or a signal came: it is asked for again.
-            Err(Errno::ECANCELED | Errno::EINTR | Errno::EAGAIN) => {}
-            Err(errno) => self.end = Some(Err(errno)),
-        }
-    }
-
-    fn add(&mut self, buffer: Buffer) {
-        self.bulky = match self.asked {
-            Asked::Many | Asked::Stop => self.bulky || buffer.len() == Ring::SMALL,
-            Asked::Once | Asked::Nothing => buffer.len() >= Ring::SMALL,
-        };
-        self.data = match self.take() {
-            Data::Nothing => Data::Came(buffer),
-            Data::Came(first) => Data::Kept([&*first, &*buffer].concat()),
-            Data::Kept(mut bytes) => {
-                bytes.extend_from_slice(&buffer);
-                Data::Kept(bytes)
-            }
-        };
-    }
-}
-
 fn copy(bytes: &[u8], place: &mut [u8]) -> usize {
     place[..bytes.len()].copy_from_slice(bytes);
     bytes.len()
-}
-
-/// Where a token says what a poll is for: above what [`Source`] needs.
-const ASPECT: u32 = 58;
-
-impl Aspect {
-    const ALL: [Self; 3] = [Self::Readable, Self::Writable, Self::Broken];
-
-    fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    fn token(self, key: Key, side: Side) -> Token {
-        (self as Token) << ASPECT | Source::Connection(key, side).token()
-    }
-
-    fn wanted(self) -> PollFlags {
-        match self {
-            Self::Readable => PollFlags::POLLIN,
-            Self::Writable => PollFlags::POLLOUT,
-            Self::Broken => PollFlags::empty(),
-        }
-    }
-
-    fn of(token: Token) -> Option<Self> {
-        let aspect = |each: &Self| *each as Token == token >> ASPECT;
-        Self::ALL.into_iter().find(aspect)
-    }
 }

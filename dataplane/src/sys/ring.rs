@@ -7,6 +7,7 @@
 //! for, [`Ring::close`] among them: a request never meets another socket under its number.
 
 mod buffers;
+mod completion;
 mod probe;
 
 use std::collections::VecDeque;
@@ -16,12 +17,14 @@ use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode};
+use io_uring::{IoUring, opcode};
 use nix::errno::Errno;
 use nix::poll::PollFlags;
 
 pub use buffers::Buffer;
 use buffers::{LARGE, Pool, SMALL, Shape};
+pub use completion::{Completion, Done};
+use completion::{Kind, completion};
 pub use probe::{Unavailable, probe};
 
 /// Requests that are handed over at once; when there are more they go in several calls.
@@ -31,49 +34,8 @@ const REQUESTS: u32 = 1024;
 /// this is for speed alone.
 const COMPLETIONS: u32 = 8192;
 
-/// Where the kind of a request stands in its user data; below is the asker's token.
-const KIND: u32 = 60;
-
 /// What a completion is told by: whatever the asker likes, below 2^60.
 pub type Token = u64;
-
-/// A kind of request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Receive,
-    ReceiveMany,
-    Send,
-    Poll,
-    /// Nobody wants to know.
-    Quiet,
-}
-
-/// What became of a request.
-#[derive(Debug)]
-pub enum Done {
-    /// A buffer was received, or None at the end of the stream.
-    Received {
-        /// What came.
-        result: Result<Option<Buffer>, Errno>,
-        /// The socket has more.
-        more: bool,
-        /// The receive goes on.
-        goes_on: bool,
-    },
-    /// So much of this buffer was sent.
-    Sent(Result<u32, Errno>, Buffer),
-    /// The file is in this condition; and whether the poll goes on.
-    Polled(Result<PollFlags, Errno>, bool),
-}
-
-/// A completed request.
-#[derive(Debug)]
-pub struct Completion {
-    /// What it was asked with.
-    pub token: Token,
-    /// What became of it.
-    pub done: Done,
-}
 
 /// The ring of one thread.
 pub struct Ring {
@@ -278,51 +240,6 @@ fn register(ring: &IoUring, pool: &Pool, shape: Shape) -> io::Result<()> {
     unsafe { submitter.register_buf_ring_with_flags(pool.entries(), shape.count, shape.group, 0) }
 }
 
-fn completion(
-    entry: &cqueue::Entry,
-    [small, large]: [&Pool; 2],
-    sending: &mut [Option<(Token, Buffer)>],
-) -> Option<Completion> {
-    let result = match entry.result() {
-        failed @ ..0 => Err(Errno::from_raw(-failed)),
-        result => Ok(result.cast_unsigned()),
-    };
-    let token = entry.user_data() & ((1 << KIND) - 1);
-    let (token, done) = match Kind::from(entry.user_data()) {
-        Kind::Quiet => return None,
-        Kind::Poll => {
-            let more = cqueue::more(entry.flags());
-            (token, Done::Polled(result.map(conditions), more))
-        }
-        Kind::Send => {
-            let sent = usize::try_from(token).ok()?;
-            let (token, buffer) = sending.get_mut(sent)?.take()?;
-            (token, Done::Sent(result, buffer))
-        }
-        Kind::Receive => (token, received(entry, result, large)),
-        Kind::ReceiveMany => (token, received(entry, result, small)),
-    };
-    Some(Completion { token, done })
-}
-
-fn received(entry: &cqueue::Entry, result: Result<u32, Errno>, pool: &Pool) -> Done {
-    // SAFETY: the completion names a buffer that the kernel took out of this pool for it, and into
-    // which it wrote so many bytes.
-    let buffer = cqueue::buffer_select(entry.flags())
-        .map(|number| unsafe { pool.taken(number, result.unwrap_or_default()) });
-    let buffer = buffer.filter(|buffer| !buffer.is_empty());
-    Done::Received {
-        result: result.map(|_| buffer),
-        more: cqueue::sock_nonempty(entry.flags()),
-        goes_on: cqueue::more(entry.flags()),
-    }
-}
-
-fn conditions(bits: u32) -> PollFlags {
-    let bits = i16::try_from(bits & 0x7fff).unwrap_or_default();
-    PollFlags::from_bits_truncate(bits)
-}
-
 fn harmless(error: &io::Error) -> Result<(), Errno> {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ETIME | Errno::EINTR | Errno::EBUSY | Errno::EAGAIN) | None => Ok(()),
@@ -333,23 +250,4 @@ fn harmless(error: &io::Error) -> Result<(), Errno> {
 fn raw(file: &impl AsFd) -> Fd {
     let number: RawFd = file.as_fd().as_raw_fd();
     Fd(number)
-}
-
-impl Kind {
-    fn of(self, token: Token) -> u64 {
-        debug_assert!(token >> KIND == 0, "a token has 60 bits");
-        (self as u64) << KIND | token
-    }
-}
-
-impl From<u64> for Kind {
-    fn from(user_data: u64) -> Self {
-        match user_data >> KIND {
-            0 => Self::Receive,
-            1 => Self::ReceiveMany,
-            2 => Self::Send,
-            3 => Self::Poll,
-            _ => Self::Quiet,
-        }
-    }
 }

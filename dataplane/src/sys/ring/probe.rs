@@ -7,7 +7,8 @@ use std::time::Duration;
 use io_uring::{opcode, register};
 use nix::errno::Errno;
 
-use super::{Kind, Ring};
+use super::Ring;
+use super::completion::Kind;
 
 /// Everything that we ask of a ring.
 const REQUESTS: [(u8, &str); 6] = [
