@@ -127,11 +127,12 @@ async fn a_new_ca_is_trusted_first_used_later_and_the_old_one_goes_last() {
     assert!(wish.is_null(), "the wish is fulfilled: {wish}");
     assert_eq!(replica.trusted().unwrap().leaf, first.leaf, "not used yet");
 
-    replica.pass(&api, Duration::from_secs(61));
-    let second = until("it is used", || {
-        replica.trusted().filter(|loaded| loaded.leaf != first.leaf)
-    })
-    .await;
+    let minute = Duration::from_secs(61);
+    let second = replica
+        .pass_until(&api, minute, "it is used", || {
+            replica.trusted().filter(|loaded| loaded.leaf != first.leaf)
+        })
+        .await;
     assert_eq!(authorities(&api), 2, "the old one may be served elsewhere");
 
     replica.pass(&api, Duration::from_secs(3700));

@@ -232,14 +232,13 @@ async fn certificates_are_rotated_under_load_without_a_failed_request() {
         (certificates::authorities(&stand.api) == 2).then_some(())
     })
     .await;
-    stand.replica.pass(&stand.api, Duration::from_secs(61));
-    until("another leaf", || {
-        stand
-            .replica
-            .trusted()
-            .filter(|loaded| loaded.leaf != first.leaf)
-    })
-    .await;
+    let minute = Duration::from_secs(61);
+    let replica = &stand.replica;
+    replica
+        .pass_until(&stand.api, minute, "another leaf", || {
+            replica.trusted().filter(|loaded| loaded.leaf != first.leaf)
+        })
+        .await;
     let swapped = count.load(Ordering::SeqCst);
     until("load after it", || {
         (count.load(Ordering::SeqCst) > swapped + 50).then_some(())

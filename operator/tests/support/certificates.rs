@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
 use super::api::Api;
+use super::wait::until;
 
 pub const SECRET: &str = "/api/v1/namespaces/pu-system/secrets/pu-tls";
 pub const CONFIGURATION: &str =
@@ -116,6 +117,26 @@ impl Replica {
         let looked = &mut secret["metadata"]["annotations"]["test/looked"];
         *looked = json!(format!("{time:?} {}", looked.as_str().unwrap_or_default()));
         api.put(SECRET, secret);
+    }
+
+    /// Lets so much time pass, and again now and then until `ready` answers: the leader counts from
+    /// when its watch has shown it a change, which the test sees earlier.
+    pub async fn pass_until<T>(
+        &self,
+        api: &Api,
+        time: Duration,
+        what: &str,
+        mut ready: impl FnMut() -> Option<T>,
+    ) -> T {
+        let mut looks = 0;
+        until(what, || {
+            if looks % 200 == 0 {
+                self.pass(api, time);
+            }
+            looks += 1;
+            ready()
+        })
+        .await
     }
 }
 
