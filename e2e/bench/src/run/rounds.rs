@@ -159,7 +159,7 @@ fn tell(sample: &Sample, workload: Workload, rounds: usize) {
     eprintln!(
         "{} {round}/{rounds} {name}: {value} {}{noise}{faults}",
         workload.key(),
-        first.title
+        first.key
     );
 }
 
