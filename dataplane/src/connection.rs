@@ -114,7 +114,7 @@ impl Connection {
                 to_peer,
                 first,
             } => match relay_command(to_app, to_peer, *first) {
-                Command::Wait if self.is_deserted(to_app) => {
+                Command::Wait if self.is_deserted(to_app) || is_stuck(to_app, to_peer) => {
                     Command::End(Side::Peer.reset(), Ending::Reset)
                 }
                 command => command,
@@ -392,6 +392,12 @@ impl Connection {
             self.deadline = None;
         }
     }
+}
+
+/// Whether the peer takes no more and the app neither: it may be waiting itself until somebody reads
+/// what it writes, and nobody will. What is held for it is lost, as it may be by any reset.
+fn is_stuck(to_app: &Flow, to_peer: &Flow) -> bool {
+    to_peer.is_broken() && to_app.is_sink_blocked()
 }
 
 fn relay_command(to_app: &Flow, to_peer: &Flow, first: Way) -> Command {

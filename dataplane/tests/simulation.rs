@@ -367,3 +367,25 @@ fn the_end_is_passed_on_only_after_the_last_byte() {
         }
     });
 }
+
+/// An app that echoes to a peer that is gone, and reads no more until somebody takes its echo.
+#[test]
+fn two_directions_that_wait_for_each_other_end_when_the_peer_is_gone() {
+    let (policy, own) = (policy(), Own::default());
+    let peer = Peer::new("10.0.0.9:40000".parse().unwrap());
+    let mut logic = Connection::new(peer, Rule::Require, &policy, 0);
+    logic.received(HEADER, &policy, &own, 0).unwrap();
+    let Command::Dial(attempt) = logic.next() else {
+        panic!("{:?}", logic.next());
+    };
+    logic.dialed(attempt.source.unwrap(), &policy, 0);
+    logic.read(Way::ToApp, 10, &policy, 0);
+    logic.write_blocked(Way::ToApp);
+    logic.read(Way::ToPeer, 10, &policy, 0);
+    logic.write_blocked(Way::ToPeer);
+    assert_eq!(logic.next(), Command::Wait);
+    logic.ready(Side::Peer, true, true);
+    logic.write_failed(Way::ToPeer);
+    let end = Command::End(Outcome::PeerReset, Ending::Reset);
+    assert_eq!(logic.next(), end);
+}

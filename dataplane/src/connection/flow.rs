@@ -77,6 +77,11 @@ impl Flow {
         self.state == State::Broken
     }
 
+    /// Whether something is held that the sink does not take.
+    pub fn is_sink_blocked(&self) -> bool {
+        self.held > 0 && self.sink_blocked
+    }
+
     /// `n` bytes came from the source; 0 is its end.
     pub fn read(&mut self, n: u32) {
         match n {

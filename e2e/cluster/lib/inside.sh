@@ -16,20 +16,27 @@ shell() {
 }
 
 load() {
-  local archive said
+  local archive said name
   require_root
   (($# > 0)) || fail "load what? OCI archives, each with an image called localhost/NAME:TAG"
   require_up
   for archive in "$@"; do
     [[ -r $archive ]] || fail "cannot read $archive"
     said=$(import_image "$archive" 2>&1) || fail "loading $archive: $said"
-    images_saved <<<"$said" | sed "s|.*|loaded & from $archive|" | grep . || fail "$archive holds no image: $said"
+    name=$(name_in "$archive") || name=
+    [[ -n $name ]] && image_is_there "$name" || fail "$archive holds no image: $said"
+    echo "loaded $name from $archive"
   done
 }
 
-# ctr writes the first hyphen of a name as a blank: no name has blanks.
-images_saved() {
-  sed -En 's/[[:blank:]]+saved[[:blank:]]*$//p' | tr ' ' -
+# What ctr says on its way is a progress display, in which a quick image may not show up at all.
+name_in() {
+  tar --extract --to-stdout --file "$1" index.json 2>/dev/null |
+    sed -En 's/.*"io\.containerd\.image\.name": ?"([^"]+)".*/\1/p'
+}
+
+image_is_there() {
+  inside ctr --namespace k8s.io images list --quiet 2>/dev/null | grep -Fqx "$1"
 }
 
 # Through standard input: the node has its own /var and /run, and would not find a file there.
