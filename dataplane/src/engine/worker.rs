@@ -189,8 +189,6 @@ impl<B: Backend> Worker<B> {
             pipes: &mut self.pipes,
             now: self.now,
         });
-        let refused = self.pipes.refused();
-        self.parts.counters.pipes_refused.set(refused);
         let is_pending = carried.logic.is_pending();
         match carried.logic.deadline() {
             // A later deadline is found out when the old one comes up.

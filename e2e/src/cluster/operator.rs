@@ -106,17 +106,6 @@ impl Operator {
         .await
     }
 
-    /// How often a replica came to lead since the Lease was made. It never falls while the Lease is
-    /// the same.
-    ///
-    /// # Errors
-    /// Nobody ever led.
-    pub async fn transitions(&self) -> anyhow::Result<i32> {
-        let lease = self.space.api::<Lease>().get(NAME).await?;
-        let spec = lease.spec.unwrap_or_default();
-        spec.lease_transitions.context("the Lease was never taken")
-    }
-
     /// What one of them counts, as Prometheus reads it.
     ///
     /// # Errors

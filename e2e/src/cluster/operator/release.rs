@@ -1,7 +1,5 @@
 //! The release: installed, upgraded and uninstalled by helm, with the tests' values.
 
-use std::path::Path;
-
 use anyhow::Context;
 
 use super::{Operator, RELEASE, SPACE, root};
@@ -14,15 +12,7 @@ impl Operator {
     /// # Errors
     /// helm does.
     pub async fn upgrade(&self, values: &[&str]) -> anyhow::Result<()> {
-        self.upgrade_to(&root().join("charts/proxyunwrap"), values)
-            .await
-    }
-
-    /// The same with another chart.
-    ///
-    /// # Errors
-    /// helm does.
-    pub async fn upgrade_to(&self, chart: &Path, values: &[&str]) -> anyhow::Result<()> {
+        let chart = root().join("charts/proxyunwrap");
         let chart = chart.to_str().context("the chart's path is no text")?;
         let file = root().join("e2e/manifests/values.yaml");
         let file = file.to_str().context("the repository's path is no text")?;
