@@ -14,6 +14,8 @@ main() {
   trap clean_up EXIT
   kubectl create namespace "$NAMESPACE" >/dev/null
   until_true "its service account" kubectl --namespace "$NAMESPACE" get serviceaccount default
+  # Pods are reviewed once the API server reaches the operator's Service, a moment after its pod is ready.
+  until_true "the operator's review of a pod" is_injected
   app | kubectl --namespace "$NAMESPACE" apply --filename - >/dev/null
   kubectl --namespace "$NAMESPACE" wait --for condition=Ready pod/app --timeout="${PATIENCE}s" >/dev/null
 
@@ -46,6 +48,12 @@ app() {
 	END
 }
 
+# Nothing is stored.
+is_injected() {
+  local answer='{.metadata.labels.proxyunwrap\.dev/injected}'
+  [[ $(app | kubectl --namespace "$NAMESPACE" create --dry-run=server --output jsonpath="$answer" --filename -) == true ]]
+}
+
 configuration() {
   cat <<-END
 	global: {scrape_interval: 1s}
@@ -74,9 +82,15 @@ until_true() {
   local what=$1 end=$((SECONDS + PATIENCE))
   shift
   until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || { echo "monitoring.sh: gave up waiting for $what" >&2; exit 1; }
+    ((SECONDS < end)) || give_up "$what"
     sleep 0.5
   done
+}
+
+give_up() {
+  echo "monitoring.sh: gave up waiting for $1; the operator says:" >&2
+  kubectl --namespace proxyunwrap-system logs --selector app.kubernetes.io/component=operator --tail=30 >&2
+  exit 1
 }
 
 main
