@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::compat::Flags;
 use crate::config::file::{ADMIN_PORT, SourceMode};
-use crate::engine::{Choice, Relay};
+use crate::engine::{Choice, Relay, Scheduling};
 use crate::routes;
 
 /// go-mmproxy's flags of more than one letter, which Go lets one write with one dash.
@@ -50,6 +50,9 @@ pub struct Serve {
     /// How sockets are served: io_uring where it can be had and wins, or always one of the two
     #[arg(long, value_enum, env = "PROXYUNWRAP_ENGINE", default_value_t = Choice::Auto)]
     pub engine: Choice,
+    /// Whether workers interrupt who runs when they are woken: batch does not, and does more
+    #[arg(long, value_enum, env = "PROXYUNWRAP_SCHEDULING", default_value_t = Scheduling::Batch)]
+    pub scheduling: Scheduling,
     /// Check the configuration and the probes, print what is wrong with it, and end
     #[arg(long)]
     pub check: bool,

@@ -14,6 +14,7 @@ mod pace;
 mod pipes;
 mod places;
 mod relay;
+mod scheduling;
 pub mod socket;
 mod strangers;
 mod uring;
@@ -38,6 +39,7 @@ use crate::connection::claim::Own;
 use crate::counters::Counters;
 pub use choice::{Choice, Kind, Refused, choose};
 pub use pace::Relay;
+pub use scheduling::Scheduling;
 use socket::Dialling;
 
 /// How long an answer to [`Lister::list`] may take; a worker's turn is far shorter.
@@ -178,6 +180,7 @@ impl Engine {
     /// The first worker that cannot be had.
     pub fn start(
         kind: Kind,
+        scheduling: Scheduling,
         setup: &Arc<Setup>,
         listeners: Vec<Opened>,
         log: &AccessLog,
@@ -206,9 +209,12 @@ impl Engine {
             let (started, start) = channel();
             thread::Builder::new()
                 .name(format!("worker-{index}"))
-                .spawn(move || match kind {
-                    Kind::Epoll => worker::run::<epoll::Readiness>(worker, &started),
-                    Kind::IoUring => worker::run::<uring::Completions>(worker, &started),
+                .spawn(move || {
+                    scheduling.take();
+                    match kind {
+                        Kind::Epoll => worker::run::<epoll::Readiness>(worker, &started),
+                        Kind::IoUring => worker::run::<uring::Completions>(worker, &started),
+                    }
                 })
                 .map_err(failed)?;
             engine.mailboxes.push(mailbox);

@@ -99,7 +99,7 @@ pub fn run(args: &Serve) -> Result<(), Error> {
     // What we may do without privileges decides.
     let kind = engine::choose(args.engine)?;
     let (log, writer) = AccessLog::start(io::stdout()).map_err(Error::Start)?;
-    let engine = Engine::start(kind, &setup, listeners, &log)?;
+    let engine = Engine::start(kind, args.scheduling, &setup, listeners, &log)?;
     // Only workers hold the log from here on: it ends with the last of them.
     drop(log);
     let health = Arc::new(Health::default());

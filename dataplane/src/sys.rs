@@ -76,6 +76,73 @@ pub fn close_both(one: OwnedFd, other: OwnedFd) {
     }
 }
 
+/// recv(2) without libc's bookkeeping for the cancellation of threads, which costs as much as all of
+/// ours for a small message.
+///
+/// # Errors
+/// Those of recv(2).
+pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let nowhere = std::ptr::null::<libc::c_void>();
+    // SAFETY: the kernel writes at most `len` bytes to a buffer of that length, and no address.
+    let n = unsafe {
+        libc::syscall(
+            libc::SYS_recvfrom,
+            socket.as_fd().as_raw_fd(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            0,
+            nowhere,
+            nowhere,
+        )
+    };
+    length(n)
+}
+
+/// send(2) in the same way, without SIGPIPE.
+///
+/// # Errors
+/// Those of send(2).
+pub fn transmit(socket: impl AsFd, bytes: &[u8]) -> Result<usize, Errno> {
+    let nowhere = std::ptr::null::<libc::c_void>();
+    // SAFETY: the kernel reads at most `len` bytes of a buffer of that length, and no address.
+    let n = unsafe {
+        libc::syscall(
+            libc::SYS_sendto,
+            socket.as_fd().as_raw_fd(),
+            bytes.as_ptr(),
+            bytes.len(),
+            libc::MSG_NOSIGNAL,
+            nowhere,
+            0,
+        )
+    };
+    length(n)
+}
+
+fn length(result: libc::c_long) -> Result<usize, Errno> {
+    Errno::result(result).map(|n| usize::try_from(n).unwrap_or(0))
+}
+
+/// Schedules this thread under SCHED_BATCH, which needs no privilege: woken, it does not interrupt
+/// who runs (wakeup_preempt_fair, kernel/sched/fair.c). libc's own call is for processes, and some
+/// have none.
+///
+/// # Errors
+/// Those of sched_setscheduler(2).
+pub fn schedule_as_batch() -> Result<(), Errno> {
+    let priority: libc::c_int = 0;
+    // SAFETY: the kernel reads one sched_param, which is one int, and keeps no pointer.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_BATCH,
+            &raw const priority,
+        )
+    };
+    Errno::result(result).map(drop)
+}
+
 /// Gives this thread alone another user, for good. libc's own setresuid would change the whole
 /// process.
 pub fn become_user(uid: libc::uid_t) -> Result<(), Errno> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, Shutdown, getsockopt, recv, send, shutdown, sockopt};
+use nix::sys::socket::{Shutdown, getsockopt, shutdown, sockopt};
 use proxyunwrap_header::Progress;
 
 use super::backend::Backend;
@@ -23,6 +23,7 @@ use crate::connection::ladder::{Attempt, Call};
 use crate::connection::outcome::Outcome;
 use crate::connection::{Command, Connection, Ending, Side, Tick, Way};
 use crate::counters::Counters;
+use crate::sys;
 
 /// Commands of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -305,7 +306,7 @@ fn tlvs(header: &[u8], live: &LivePort) -> Vec<(Tlv, String)> {
 
 pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     loop {
-        match recv(socket.as_raw_fd(), buffer, MsgFlags::empty()) {
+        match sys::receive(socket, buffer) {
             Err(Errno::EINTR) => {}
             other => return other,
         }
@@ -314,7 +315,7 @@ pub(super) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errn
 
 pub(super) fn transmit(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     loop {
-        match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+        match sys::transmit(socket, bytes) {
             Err(Errno::EINTR) => {}
             other => return other,
         }
