@@ -18,3 +18,5 @@ mod splits;
 #[path = "bytes/streams.rs"]
 mod streams;
 mod support;
+#[path = "bytes/urgent.rs"]
+mod urgent;

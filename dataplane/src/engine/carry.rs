@@ -68,6 +68,9 @@ pub(super) struct Carried<B: Backend> {
     pub(super) hurries: bool,
     /// That side's socket has an error: it is closed already.
     pub(super) dead: [bool; 2],
+    /// That side sends urgent data, or may: a read stops at it though more is behind, and splice(2) does
+    /// not go on (tcp_recvmsg_locked and __tcp_read_sock, net/ipv4/tcp.c).
+    pub(super) urgent: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
     /// The app's socket had an event while it was dialled.
@@ -95,6 +98,7 @@ impl<B: Backend> Carried<B> {
             link: B::Link::default(),
             hurries: false,
             dead: [false; 2],
+            urgent: [false; 2],
             accepted: now,
             decided: None,
             dial_answered: false,
@@ -246,6 +250,13 @@ impl<B: Backend> Carried<B> {
         match (side, &self.app) {
             (Side::App, Some(app)) => app,
             _ => &self.peer,
+        }
+    }
+
+    /// Urgent data has come from a side.
+    pub(super) fn heed_urgent(&mut self, side: Side) {
+        if !std::mem::replace(&mut self.urgent[side as usize], true) && side == Side::App {
+            socket::keep_urgent(self.end(side));
         }
     }
 

@@ -22,6 +22,7 @@ const EVENTS: usize = 512;
 /// What we want to know of a socket, once: edges come by themselves from then on. Whether it can be
 /// written is asked when it could not be.
 const INTEREST: EpollFlags = EpollFlags::EPOLLIN
+    .union(EpollFlags::EPOLLPRI)
     .union(EpollFlags::EPOLLRDHUP)
     .union(EpollFlags::EPOLLET);
 
@@ -147,7 +148,8 @@ impl Backend for Readiness {
         tools: &mut Tools<'_, Self>,
     ) -> Result<usize, Errno> {
         let n = receive(&carried.peer, &mut tools.scratch[from..from + READ_MIN])?;
-        carried.link.drained = n < READ_MIN && !carried.link.hung[Side::Peer as usize];
+        let peer = Side::Peer as usize;
+        carried.link.drained = n < READ_MIN && !carried.link.hung[peer] && !carried.urgent[peer];
         Ok(n)
     }
 
@@ -191,6 +193,9 @@ impl Backend for Readiness {
 impl Carried<Readiness> {
     /// Takes note of an event.
     fn ready(&mut self, side: Side, flags: EpollFlags) {
+        if flags.contains(EpollFlags::EPOLLPRI) {
+            self.heed_urgent(side);
+        }
         let failed = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
         let hung = failed || flags.contains(EpollFlags::EPOLLRDHUP);
         self.link.hung[side as usize] |= hung;
@@ -220,7 +225,8 @@ impl Carried<Readiness> {
         }
         // Nothing was left, and what comes later makes a new edge; the end of the stream made its
         // edge already if it came before this read, so then we ask again.
-        if n < size && !self.link.hung[way.source() as usize] {
+        let side = way.source() as usize;
+        if n < size && !self.link.hung[side] && !self.urgent[side] {
             self.logic.read_blocked(way);
         }
         let scratch = std::mem::take(&mut tools.scratch);

@@ -62,7 +62,8 @@ impl<B: Backend> Carried<B> {
     /// A pipe, if the next read is to be spliced and there is one.
     pub(super) fn pipe(&mut self, way: Way, tools: &mut Tools<'_, B>) -> Option<Pipe> {
         let relay = self.live.setup.relay;
-        if !self.directions[way as usize].pace.splices(relay) {
+        let splices = self.directions[way as usize].pace.splices(relay);
+        if !splices || self.urgent[way.source() as usize] {
             return None;
         }
         let pipe = tools.pipes.take(tools.now);
@@ -76,6 +77,11 @@ impl<B: Backend> Carried<B> {
     /// copied.
     pub(super) fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_, B>) {
         let n = match pipe.fill(self.end(way.source())) {
+            // The end, or urgent data before it: receiving tells.
+            Ok(0) => {
+                self.urgent[way.source() as usize] = true;
+                return tools.pipes.give_back(pipe);
+            }
             Ok(n) => n,
             Err(errno) => {
                 tools.pipes.give_back(pipe);
@@ -84,13 +90,7 @@ impl<B: Backend> Carried<B> {
         };
         self.took(way, n, tools);
         tools.counters.record_spliced(way, n);
-        match n {
-            0 => {
-                tools.pipes.give_back(pipe);
-                tools.backend.ended(self, way);
-            }
-            left => self.pour(way, pipe, left, tools),
-        }
+        self.pour(way, pipe, n, tools);
     }
 
     /// Reading came to nothing, or failed.

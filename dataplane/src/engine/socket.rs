@@ -66,6 +66,7 @@ pub fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
     }
     // Accepted sockets inherit these (inet_csk_clone_lock, net/ipv4/inet_connection_sock.c).
     socket.set_tcp_nodelay(true)?;
+    socket.set_out_of_band_inline(true)?;
     keep_alive(&SockRef::from(&socket))?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -130,6 +131,13 @@ fn is_connected(socket: &OwnedFd) -> bool {
 pub(super) fn send_at_once(socket: &OwnedFd) {
     // A socket that refuses has an error, which the next write tells.
     let _ = SockRef::from(socket).set_tcp_nodelay(true);
+}
+
+/// Urgent data stays in its place in the stream; without this a read leaves it out. Accepted sockets
+/// have it from their listener.
+pub(super) fn keep_urgent(socket: &OwnedFd) {
+    // A socket that refuses has an error, which the next read tells.
+    let _ = SockRef::from(socket).set_out_of_band_inline(true);
 }
 
 /// The address and port the kernel gave a socket.

@@ -30,6 +30,7 @@ use super::event::Source;
 use super::listener::Listener;
 use super::pace::READ_MIN;
 use super::places::Key;
+use super::socket;
 use super::worker::Worker;
 use crate::connection::{Side, Tick, Way};
 use crate::sys::ring::{Buffer, Completion, Ring};
@@ -140,6 +141,8 @@ impl Backend for Completions {
     }
 
     fn dialled(&mut self, carried: &mut Carried<Self>, connected: bool) -> Result<(), Errno> {
+        // What is received does not stop at urgent data, nor tell of it.
+        socket::keep_urgent(carried.end(Side::App));
         // An app rarely speaks first.
         carried.link.inboxes[Side::App as usize] = Inbox {
             empty: true,

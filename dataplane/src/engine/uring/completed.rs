@@ -63,6 +63,9 @@ impl Carried<Completions> {
         };
         // A poll that ended for want of memory asks the socket itself.
         let mut conditions = conditions.unwrap_or(PollFlags::POLLHUP);
+        if conditions.contains(PollFlags::POLLPRI) {
+            self.heed_urgent(side);
+        }
         if !more {
             self.link.polls[side as usize] &= !aspect.bit();
             conditions |= aspect.wanted();
