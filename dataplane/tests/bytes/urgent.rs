@@ -1,0 +1,117 @@
+//! Urgent data (RFC 6093): telnet and FTP send bytes "out of band", at which a read stops. They arrive in
+//! their place among the others, without the urgency.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+
+use nix::sys::signal::Signal;
+use nix::sys::socket::{MsgFlags, send};
+
+use crate::support::app::{self, App};
+use crate::support::namespace::Namespace;
+use crate::support::pod::enrolled;
+use crate::support::stand::{PATIENCE, PORT, Stand};
+use crate::support::{queues, wait, wire};
+
+/// Enough to be spliced.
+const BULK: usize = 1 << 20;
+
+#[test]
+fn urgent_bytes_of_the_peer_arrive_in_their_place() {
+    let (stand, _app) = stand("urgent", app::report);
+    let stream = begun(&stand, b"");
+    stand.signal(Signal::SIGSTOP);
+    interrupt(&stream);
+    all_has_arrived(&stand.lab.balancer);
+    stand.signal(Signal::SIGCONT);
+    is_reported(&stand, &stream, "abXcd");
+}
+
+#[test]
+fn urgent_bytes_of_a_peer_that_has_ended_arrive_in_their_place() {
+    let (stand, _app) = stand("urgent-end", app::report);
+    let stream = begun(&stand, b"");
+    stand.signal(Signal::SIGSTOP);
+    interrupt(&stream);
+    wire::end(&stream);
+    all_has_arrived(&stand.lab.balancer);
+    stand.signal(Signal::SIGCONT);
+    assert!(wire::answer(&stream).ends_with(" abXcd"));
+}
+
+#[test]
+fn urgent_bytes_behind_bulk_arrive_in_their_place() {
+    let (stand, _app) = stand("urgent-bulk", app::report);
+    let stream = begun(&stand, &[b'.'; BULK]);
+    stand.signal(Signal::SIGSTOP);
+    interrupt(&stream);
+    wire::end(&stream);
+    all_has_arrived(&stand.lab.balancer);
+    stand.signal(Signal::SIGCONT);
+    assert!(wire::answer(&stream).ends_with(".abXcd"));
+}
+
+#[test]
+fn urgent_bytes_of_the_app_arrive_in_their_place() {
+    let (stand, _app) = stand("urgent-app", |stream, _| {
+        let _ = (&stream).read_exact(&mut [0]);
+        interrupt(&stream);
+        // Not an end: what stands behind the urgent byte must come without one.
+        let _ = (&stream).read_exact(&mut [0]);
+    });
+    let stream = begun(&stand, b"");
+    wire::send(&stream, b"x");
+    let mut answer = [0; 5];
+    (&stream).read_exact(&mut answer).expect("all of it comes");
+    assert_eq!(&answer, b"abXcd");
+}
+
+#[track_caller]
+fn stand(
+    label: &str,
+    serve: impl Fn(TcpStream, std::net::SocketAddr) + Send + Sync + 'static,
+) -> (Stand, App) {
+    let stand = Stand::new(label, &enrolled(PORT));
+    let app = App::start(&stand.lab.pod.namespace, "0.0.0.0:8080", serve);
+    (stand, app)
+}
+
+/// A connection that is relayed, with so much sent and read.
+#[track_caller]
+fn begun(stand: &Stand, payload: &[u8]) -> TcpStream {
+    let stream = stand.dial();
+    wire::send(
+        &stream,
+        &[&wire::v1(wire::client4(0))[..], payload].concat(),
+    );
+    stand.has_read_everything();
+    stream
+}
+
+/// `ab`, then `X` urgently, then `cd`.
+fn interrupt(mut stream: &TcpStream) {
+    let sent = stream
+        .write_all(b"ab")
+        .and_then(|()| Ok(send(stream.as_raw_fd(), b"X", MsgFlags::MSG_OOB)?))
+        .and_then(|_| stream.write_all(b"cd"));
+    sent.expect("a few bytes fit the socket");
+}
+
+#[track_caller]
+fn all_has_arrived(sender: &Namespace) {
+    wait::until("the kernel has all of it", PATIENCE, || {
+        (queues::of(sender, None).unsent == 0).then_some(())
+    });
+}
+
+/// Without an end of the peer's, which would make everything be read again.
+#[track_caller]
+fn is_reported(stand: &Stand, stream: &TcpStream, payload: &str) {
+    stand.metrics_when("all of it went to the app", |metrics| {
+        metrics.get("relayed_bytes_total{direction=\"to_app\"}") == payload.len() as u64
+    });
+    wire::end(stream);
+    let answer = wire::answer(stream);
+    assert!(answer.ends_with(&format!(" {payload}")), "{answer}");
+}
