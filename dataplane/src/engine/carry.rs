@@ -68,9 +68,11 @@ pub(super) struct Carried<B: Backend> {
     pub(super) hurries: bool,
     /// That side's socket has an error: it is closed already.
     pub(super) dead: [bool; 2],
-    /// That side sends urgent data, or may: a read stops at it though more is behind, and splice(2) does
-    /// not go on (tcp_recvmsg_locked and __tcp_read_sock, net/ipv4/tcp.c).
+    /// That side sends urgent data: a read stops at it though more is behind, and splice(2) does not go on
+    /// (tcp_recvmsg_locked and __tcp_read_sock, net/ipv4/tcp.c).
     pub(super) urgent: [bool; 2],
+    /// The next read of that side is not spliced.
+    pub(super) receives: [bool; 2],
     accepted: Tick,
     decided: Option<Instant>,
     /// The app's socket had an event while it was dialled.
@@ -99,6 +101,7 @@ impl<B: Backend> Carried<B> {
             hurries: false,
             dead: [false; 2],
             urgent: [false; 2],
+            receives: [false; 2],
             accepted: now,
             decided: None,
             dial_answered: false,

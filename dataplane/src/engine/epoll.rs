@@ -162,7 +162,7 @@ impl Backend for Readiness {
     /// Reads once, and writes what came at once: most messages never touch a buffer of our own.
     fn read(carried: &mut Carried<Self>, way: Way, tools: &mut Tools<'_, Self>) {
         match carried.pipe(way, tools) {
-            Some(pipe) => carried.splice(way, pipe, tools),
+            Some(pipe) => drop(carried.splice(way, pipe, tools)),
             None => carried.copy(way, tools),
         }
     }

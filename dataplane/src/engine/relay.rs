@@ -62,8 +62,9 @@ impl<B: Backend> Carried<B> {
     /// A pipe, if the next read is to be spliced and there is one.
     pub(super) fn pipe(&mut self, way: Way, tools: &mut Tools<'_, B>) -> Option<Pipe> {
         let relay = self.live.setup.relay;
-        let splices = self.directions[way as usize].pace.splices(relay);
-        if !splices || self.urgent[way.source() as usize] {
+        let source = way.source() as usize;
+        let receives = std::mem::take(&mut self.receives[source]) || self.urgent[source];
+        if !self.directions[way as usize].pace.splices(relay) || receives {
             return None;
         }
         let pipe = tools.pipes.take(tools.now);
@@ -74,23 +75,26 @@ impl<B: Backend> Carried<B> {
     }
 
     /// Reads once through a pipe, and writes what came at once: pages change hands, and nothing is
-    /// copied.
-    pub(super) fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_, B>) {
+    /// copied. False if there was nothing.
+    pub(super) fn splice(&mut self, way: Way, pipe: Pipe, tools: &mut Tools<'_, B>) -> bool {
         let n = match pipe.fill(self.end(way.source())) {
             // The end, or urgent data before it: receiving tells.
             Ok(0) => {
-                self.urgent[way.source() as usize] = true;
-                return tools.pipes.give_back(pipe);
+                self.receives[way.source() as usize] = true;
+                tools.pipes.give_back(pipe);
+                return false;
             }
             Ok(n) => n,
             Err(errno) => {
                 tools.pipes.give_back(pipe);
-                return self.not_read(way, errno, tools);
+                self.not_read(way, errno, tools);
+                return false;
             }
         };
         self.took(way, n, tools);
         tools.counters.record_spliced(way, n);
         self.pour(way, pipe, n, tools);
+        true
     }
 
     /// Reading came to nothing, or failed.

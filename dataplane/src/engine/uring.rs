@@ -53,6 +53,8 @@ pub(super) struct Link {
     outboxes: [Outbox; 2],
     /// Polls of each side that are not completed.
     polls: [u8; 2],
+    /// A poll said that this side has something, and nothing was tried since.
+    told: [bool; 2],
 }
 
 /// How sending one way stands.

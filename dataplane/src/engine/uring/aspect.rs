@@ -37,7 +37,7 @@ impl Aspect {
     /// The conditions that it asks for.
     pub(super) fn wanted(self) -> PollFlags {
         match self {
-            Self::Readable => PollFlags::POLLIN.union(PollFlags::POLLPRI),
+            Self::Readable => PollFlags::POLLIN,
             Self::Writable => PollFlags::POLLOUT,
             Self::Broken => PollFlags::empty(),
         }

@@ -39,7 +39,13 @@ impl Carried<Completions> {
         if let Some(pipe) = self.pipe(way, tools) {
             // Should there be no pipe the next time.
             self.link.inboxes[side as usize].bulky = true;
-            return self.splice(way, pipe, tools);
+            let told = std::mem::take(&mut self.link.told[side as usize]);
+            if !self.splice(way, pipe, tools) && told {
+                // There is something that splice(2) does not take: urgent data.
+                self.receives[side as usize] = true;
+                self.logic.ready(side, true, false);
+            }
+            return;
         }
         match self.link.inboxes[side as usize].bulky {
             true => {
@@ -63,9 +69,6 @@ impl Carried<Completions> {
         };
         // A poll that ended for want of memory asks the socket itself.
         let mut conditions = conditions.unwrap_or(PollFlags::POLLHUP);
-        if conditions.contains(PollFlags::POLLPRI) {
-            self.heed_urgent(side);
-        }
         if !more {
             self.link.polls[side as usize] &= !aspect.bit();
             conditions |= aspect.wanted();
@@ -77,6 +80,7 @@ impl Carried<Completions> {
         let failed = conditions.intersects(PollFlags::POLLERR | PollFlags::POLLHUP);
         let readable = failed || conditions.contains(PollFlags::POLLIN);
         let writable = failed || conditions.contains(PollFlags::POLLOUT);
+        self.link.told[side as usize] |= aspect == Aspect::Readable;
         if side == Side::App && self.logic.is_dialing() {
             self.dial_answered |= writable;
         } else {
