@@ -80,9 +80,11 @@ fuzz-review: $(FUZZ)/bin/cargo-fuzz ## The same for what the webhook is asked; b
 	  -- -max_total_time=$(SECONDS) -print_final_stats=1 2>&1 | grep -vE '^(#|"|NEW_FUNC|stat::(new|slow|peak))'
 
 .PHONY: budgets
-budgets: packages release ## Size of the dataplane, its dependencies, time to listening, instructions of an operation
+budgets: packages release ## Size of the dataplane, its dependencies, time to listening, instructions and system calls
 	e2e/budgets.sh $(RELEASE)
 	e2e/instructions.sh
+	cargo build --locked --release -p proxyunwrap-bench
+	e2e/calls.sh target/release/proxyunwrap-bench $(RELEASE)
 
 # BENCH='--only pingpong --rounds 3 …' measures a part, which the documents do not get.
 .PHONY: bench

@@ -405,13 +405,12 @@ fn relay_command(to_app: &Flow, to_peer: &Flow, first: Way) -> Command {
     if first == Way::ToPeer {
         both.reverse();
     }
-    // A close tells the second sink as well: nothing is held, and neither side sends any more.
-    let is_last = both.iter().any(|(_, step)| *step == flow::Step::Done)
-        && !to_app.is_broken()
-        && !to_peer.is_broken();
     for (way, step) in both {
         match step {
-            flow::Step::Shut if is_last => return Command::End(Outcome::Ok, Ending::Close),
+            // A close tells the second sink as well: nothing is held, and neither side sends any more.
+            flow::Step::Shut if to_app.is_shut() || to_peer.is_shut() => {
+                return Command::End(Outcome::Ok, Ending::Close);
+            }
             flow::Step::Read => return Command::Read(way),
             flow::Step::Write => return Command::Write(way),
             flow::Step::Shut => return Command::Shut(way),

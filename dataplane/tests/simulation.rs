@@ -177,7 +177,13 @@ impl Simulation {
                     self.logic.shut(way);
                 }
                 Command::Wait => self.wait(),
-                Command::End(outcome, ending) => return (outcome, ending),
+                Command::End(outcome, ending) => {
+                    // Nothing is unread after that, so a close ends both streams in order.
+                    if outcome == Outcome::Ok {
+                        (self.peer.saw_end, self.app.saw_end) = (true, true);
+                    }
+                    return (outcome, ending);
+                }
             }
         }
         panic!("stuck in stage {}", self.logic.stage());

@@ -77,6 +77,11 @@ impl Flow {
         self.state == State::Broken
     }
 
+    /// Whether the source's end was passed on.
+    pub fn is_shut(&self) -> bool {
+        self.state == State::Shut
+    }
+
     /// Whether something is held that the sink does not take.
     pub fn is_sink_blocked(&self) -> bool {
         self.held > 0 && self.sink_blocked
