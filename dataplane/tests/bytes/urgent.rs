@@ -5,51 +5,56 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-use nix::sys::signal::Signal;
 use nix::sys::socket::{MsgFlags, send};
 
 use crate::support::app::{self, App};
-use crate::support::namespace::Namespace;
 use crate::support::pod::enrolled;
-use crate::support::stand::{PATIENCE, PORT, Stand};
-use crate::support::{queues, wait, wire};
+use crate::support::stand::{PORT, Stand};
+use crate::support::wire;
 
 /// Enough to be spliced.
 const BULK: usize = 1 << 20;
 
+/// Often: what is read at once is a matter of chance. (A stopped dataplane would be no help: with a signal
+/// pending, the kernel refuses to read at urgent data, tcp_recvmsg_locked.)
+const TIMES: usize = 60;
+
 #[test]
 fn urgent_bytes_of_the_peer_arrive_in_their_place() {
     let (stand, _app) = stand("urgent", app::report);
-    let stream = begun(&stand, b"");
-    stand.signal(Signal::SIGSTOP);
-    interrupt(&stream);
-    all_has_arrived(&stand.lab.balancer);
-    stand.signal(Signal::SIGCONT);
-    is_reported(&stand, &stream, "abXcd");
+    for time in 1..=TIMES {
+        let stream = begun(&stand, b"");
+        interrupt(&stream);
+        // Without an end of the peer's, which would make everything be read again.
+        stand.metrics_when("all of it went to the app", |metrics| {
+            metrics.get("relayed_bytes_total{direction=\"to_app\"}") == (time * 5) as u64
+        });
+        wire::end(&stream);
+        is_reported(&stream, " abXcd");
+    }
 }
 
 #[test]
-fn urgent_bytes_of_a_peer_that_has_ended_arrive_in_their_place() {
+fn urgent_bytes_of_a_peer_that_ends_arrive_in_their_place() {
     let (stand, _app) = stand("urgent-end", app::report);
-    let stream = begun(&stand, b"");
-    stand.signal(Signal::SIGSTOP);
-    interrupt(&stream);
-    wire::end(&stream);
-    all_has_arrived(&stand.lab.balancer);
-    stand.signal(Signal::SIGCONT);
-    assert!(wire::answer(&stream).ends_with(" abXcd"));
+    for _ in 0..TIMES {
+        let stream = begun(&stand, b"");
+        interrupt(&stream);
+        wire::end(&stream);
+        is_reported(&stream, " abXcd");
+    }
 }
 
 #[test]
 fn urgent_bytes_behind_bulk_arrive_in_their_place() {
     let (stand, _app) = stand("urgent-bulk", app::report);
-    let stream = begun(&stand, &[b'.'; BULK]);
-    stand.signal(Signal::SIGSTOP);
-    interrupt(&stream);
-    wire::end(&stream);
-    all_has_arrived(&stand.lab.balancer);
-    stand.signal(Signal::SIGCONT);
-    assert!(wire::answer(&stream).ends_with(".abXcd"));
+    for _ in 0..TIMES {
+        let stream = begun(&stand, b"");
+        wire::send(&stream, &[b'.'; BULK]);
+        interrupt(&stream);
+        wire::end(&stream);
+        is_reported(&stream, ".abXcd");
+    }
 }
 
 #[test]
@@ -60,11 +65,13 @@ fn urgent_bytes_of_the_app_arrive_in_their_place() {
         // Not an end: what stands behind the urgent byte must come without one.
         let _ = (&stream).read_exact(&mut [0]);
     });
-    let stream = begun(&stand, b"");
-    wire::send(&stream, b"x");
-    let mut answer = [0; 5];
-    (&stream).read_exact(&mut answer).expect("all of it comes");
-    assert_eq!(&answer, b"abXcd");
+    for _ in 0..TIMES {
+        let stream = begun(&stand, b"");
+        wire::send(&stream, b"x");
+        let mut answer = [0; 5];
+        (&stream).read_exact(&mut answer).expect("all of it comes");
+        assert_eq!(&answer, b"abXcd");
+    }
 }
 
 #[track_caller]
@@ -99,19 +106,8 @@ fn interrupt(mut stream: &TcpStream) {
 }
 
 #[track_caller]
-fn all_has_arrived(sender: &Namespace) {
-    wait::until("the kernel has all of it", PATIENCE, || {
-        (queues::of(sender, None).unsent == 0).then_some(())
-    });
-}
-
-/// Without an end of the peer's, which would make everything be read again.
-#[track_caller]
-fn is_reported(stand: &Stand, stream: &TcpStream, payload: &str) {
-    stand.metrics_when("all of it went to the app", |metrics| {
-        metrics.get("relayed_bytes_total{direction=\"to_app\"}") == payload.len() as u64
-    });
-    wire::end(stream);
+fn is_reported(stream: &TcpStream, end: &str) {
     let answer = wire::answer(stream);
-    assert!(answer.ends_with(&format!(" {payload}")), "{answer}");
+    let shown = answer.get(answer.len().saturating_sub(40)..);
+    assert!(answer.ends_with(end), "{shown:?}");
 }
