@@ -73,6 +73,8 @@ pub struct Counters {
     pub dials: [Cell; Step::ALL.len()],
     /// Dials of IPv4 clients to an app that is configured with an IPv6 address only.
     pub mapped_dials: Cell,
+    /// Connections that were handed to a worker with fewer.
+    pub handed_over: Cell,
     /// Payload bytes, in the order of [`Way::BOTH`].
     pub relayed: [Cell; 2],
     /// Of these, bytes that were spliced.
@@ -102,6 +104,7 @@ impl Default for Counters {
             dial_errors: cells(),
             dials: cells(),
             mapped_dials: Cell::default(),
+            handed_over: Cell::default(),
             relayed: cells(),
             spliced: cells(),
             pipes_refused: Cell::default(),

@@ -8,6 +8,7 @@ mod carry;
 mod choice;
 mod epoll;
 mod event;
+mod fellows;
 mod listener;
 mod orders;
 mod pace;
@@ -25,7 +26,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,11 +34,13 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use serde::{Serialize, Serializer};
 
 use crate::access_log::{AccessLog, Tlv};
+use crate::address::Peer;
 use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::claim::Own;
 use crate::counters::Counters;
 pub use choice::{Choice, Kind, Refused, choose};
+use fellows::{Fellow, Fellows};
 pub use pace::Relay;
 pub use scheduling::Scheduling;
 use socket::Dialling;
@@ -107,11 +110,24 @@ enum Order {
     Cut,
     /// Say what is open.
     List(Sender<Vec<Open>>),
+    /// Take this connection, for which another worker has less room.
+    Take(Box<Handed>),
+}
+
+/// A connection that one worker accepted and another one is to serve.
+struct Handed {
+    /// The listener it came by.
+    at: SocketAddr,
+    port: Arc<Port>,
+    setup: Arc<Setup>,
+    socket: OwnedFd,
+    peer: Peer,
 }
 
 /// Orders on their way to one worker.
 struct Mailbox {
-    orders: Mutex<Vec<Order>>,
+    /// None once the worker has ended.
+    orders: Mutex<Option<Vec<Order>>>,
     wake: EventFd,
 }
 
@@ -119,23 +135,46 @@ impl Mailbox {
     fn new() -> io::Result<Self> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         Ok(Self {
-            orders: Mutex::new(Vec::new()),
+            orders: Mutex::new(Some(Vec::new())),
             wake,
         })
     }
 
-    fn send(&self, order: Order) {
-        self.orders
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(order);
+    /// Gives the order back if the worker has ended.
+    fn send(&self, order: Order) -> Result<(), Order> {
+        match &mut *self.orders() {
+            Some(orders) => orders.push(order),
+            None => return Err(order),
+        }
         // It fails only when the counter is full, and then the worker is awake.
         let _ = self.wake.write(1);
+        Ok(())
     }
 
     fn take(&self) -> Vec<Order> {
         let _ = self.wake.read();
-        std::mem::take(&mut *self.orders.lock().unwrap_or_else(PoisonError::into_inner))
+        self.orders()
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Takes no more orders, unless there is one that nobody has read.
+    fn close(&self) -> bool {
+        let mut orders = self.orders();
+        if orders.as_ref().is_some_and(Vec::is_empty) {
+            *orders = None;
+        }
+        orders.is_none()
+    }
+
+    /// How many orders nobody has read.
+    fn unread(&self) -> usize {
+        self.orders().as_ref().map_or(0, Vec::len)
+    }
+
+    fn orders(&self) -> MutexGuard<'_, Option<Vec<Order>>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -194,14 +233,15 @@ impl Engine {
             ended,
         };
         let mut starts = Vec::new();
+        let workers = fellows(listeners.len())?;
         for (index, opened) in listeners.into_iter().enumerate() {
             let failed = |source| Error::Worker { index, source };
-            let mailbox = Arc::new(Mailbox::new().map_err(failed)?);
-            let counters = Arc::new(Counters::default());
-            mailbox.send(Order::Setup(Arc::clone(setup), opened));
+            let Fellow { mailbox, counters } = workers[index].clone();
+            let _ = mailbox.send(Order::Setup(Arc::clone(setup), opened));
             let worker = worker::Parts {
                 mailbox: Arc::clone(&mailbox),
                 counters: Arc::clone(&counters),
+                fellows: Fellows::of(&workers, index),
                 log: log.clone(),
                 _done: done.clone(),
                 epoch: Instant::now(),
@@ -238,7 +278,8 @@ impl Engine {
         let opened = open_except(setup, self.mailboxes.len(), &self.listening)?;
         self.listening = setup.addresses();
         for (mailbox, opened) in self.mailboxes.iter().zip(opened) {
-            mailbox.send(Order::Setup(Arc::clone(setup), opened));
+            // A worker that has ended serves nothing more.
+            let _ = mailbox.send(Order::Setup(Arc::clone(setup), opened));
         }
         Ok(())
     }
@@ -276,10 +317,22 @@ impl Engine {
     }
 
     fn order(&self, order: impl Fn() -> Order) {
-        self.mailboxes
-            .iter()
-            .for_each(|mailbox| mailbox.send(order()));
+        for mailbox in &self.mailboxes {
+            // One that has ended has nothing left to drain or to cut.
+            let _ = mailbox.send(order());
+        }
     }
+}
+
+fn fellows(workers: usize) -> Result<Vec<Fellow>, Error> {
+    let fellow = |index| {
+        let mailbox = Mailbox::new().map_err(|source| Error::Worker { index, source })?;
+        Ok(Fellow {
+            mailbox: Arc::new(mailbox),
+            counters: Arc::default(),
+        })
+    };
+    (0..workers).map(fellow).collect()
 }
 
 /// Listeners of one worker, with their addresses.
@@ -337,9 +390,10 @@ impl Lister {
     /// Everything that is open now. Blocks for as long as the busiest worker's turn.
     pub fn list(&self) -> Vec<Open> {
         let (answers, open) = channel();
-        self.mailboxes
-            .iter()
-            .for_each(|mailbox| mailbox.send(Order::List(answers.clone())));
+        for mailbox in &self.mailboxes {
+            // One that has ended has nothing open.
+            let _ = mailbox.send(Order::List(answers.clone()));
+        }
         drop(answers);
         std::iter::from_fn(|| open.recv_timeout(ANSWER).ok())
             .flatten()

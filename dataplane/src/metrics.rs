@@ -115,6 +115,12 @@ fn connection_families(workers: &[Arc<Counters>]) -> Vec<MetricFamily> {
             vec![counter(&[], sum(&|c| &c.mapped_dials))],
         ),
         family(
+            "handed_over_total",
+            "Connections that a worker accepted and another one, with fewer, serves.",
+            MetricType::COUNTER,
+            vec![counter(&[], sum(&|c| &c.handed_over))],
+        ),
+        family(
             "dial_errors_total",
             "Apps not reached.",
             MetricType::COUNTER,

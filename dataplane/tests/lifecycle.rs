@@ -33,3 +33,5 @@ mod restart;
 #[path = "lifecycle/start.rs"]
 mod start;
 mod support;
+#[path = "lifecycle/workers.rs"]
+mod workers;

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use nix::errno::Errno;
 
@@ -12,6 +13,7 @@ use super::carry::{Carried, LivePort};
 use super::places::{Key, Places};
 use super::socket;
 use super::worker::Worker;
+use super::{Handed, Order};
 use crate::address::Peer;
 use crate::connection::outcome::Outcome;
 use crate::connection::{Connection, Tick};
@@ -115,7 +117,7 @@ impl<B: Backend> Worker<B> {
             }
             let (live, at) = (Rc::clone(&listener.live), listener.address);
             match sys::accept(&listener.fd) {
-                Ok((socket, from)) => self.take_in(live, at, socket, Peer::new(from)),
+                Ok((socket, from)) => self.share(live, at, socket, Peer::new(from)),
                 Err(error) => {
                     listener.rush.ended(came);
                     if !self.goes_on_after(&error) {
@@ -137,6 +139,25 @@ impl<B: Backend> Worker<B> {
                 false
             }
             _ => true,
+        }
+    }
+
+    /// Takes in a newcomer, or hands it to a worker that has far fewer.
+    fn share(&mut self, live: Rc<LivePort>, at: SocketAddr, socket: OwnedFd, peer: Peer) {
+        let Some(mailbox) = self.parts.fellows.instead(self.connections.len()) else {
+            return self.take_in(live, at, socket, peer);
+        };
+        let handed = Handed {
+            at,
+            port: Arc::clone(&live.port),
+            setup: Arc::clone(&live.setup),
+            socket,
+            peer,
+        };
+        match mailbox.send(Order::Take(Box::new(handed))) {
+            Ok(()) => self.parts.counters.handed_over.add(1),
+            // It has ended meanwhile.
+            Err(order) => self.obey(order),
         }
     }
 

@@ -7,7 +7,7 @@ use super::backend::Backend;
 use super::carry::LivePort;
 use super::places::Key;
 use super::worker::Worker;
-use super::{Opened, Order, Setup};
+use super::{Handed, Opened, Order, Setup};
 use crate::config::Port;
 use crate::connection::outcome::Outcome;
 
@@ -25,9 +25,8 @@ impl<B: Backend> Worker<B> {
                 self.stop_accepting();
                 self.refuse_strangers();
                 self.draining = true;
-                for key in self.keys() {
-                    self.cut(key, Outcome::Drained);
-                }
+                self.cutting = true;
+                self.cut_all();
             }
             Order::List(answer) => {
                 let open = self
@@ -35,6 +34,19 @@ impl<B: Backend> Worker<B> {
                     .iter()
                     .map(|carried| carried.open(self.now));
                 let _ = answer.send(open.collect());
+            }
+            Order::Take(handed) => {
+                let Handed {
+                    at,
+                    port,
+                    setup,
+                    socket,
+                    peer,
+                } = *handed;
+                self.take_in(Rc::new(LivePort { port, setup }), at, socket, peer);
+                if self.cutting {
+                    self.cut_all();
+                }
             }
         }
     }
@@ -61,6 +73,12 @@ impl<B: Backend> Worker<B> {
             self.add_listener(address, fd, &wanted);
         }
         self.judge_strangers(&wanted);
+    }
+
+    fn cut_all(&mut self) {
+        for key in self.keys() {
+            self.cut(key, Outcome::Drained);
+        }
     }
 
     fn keys(&self) -> Vec<Key> {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::backend::Backend;
 use super::carry::{Carried, Tools, Turn};
+use super::fellows::Fellows;
 use super::listener::Listeners;
 use super::pipes::Pipes;
 use super::places::{Key, Places};
@@ -31,6 +32,7 @@ const EXHAUSTED: Outcome = Outcome::DialFailed(DialError::Exhausted);
 pub(super) struct Parts {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) counters: Arc<Counters>,
+    pub(super) fellows: Fellows,
     pub(super) log: AccessLog,
     /// Goes with the worker: whoever waits for all of them notices.
     pub(super) _done: tokio::sync::mpsc::Sender<()>,
@@ -57,6 +59,8 @@ pub(super) struct Worker<B: Backend> {
     pub(super) turns: u64,
     pending: usize,
     pub(super) draining: bool,
+    /// What is open was cut, and whatever still comes will be.
+    pub(super) cutting: bool,
 }
 
 /// Runs a worker until it is told to end.
@@ -98,11 +102,12 @@ impl<B: Backend> Worker<B> {
             turns: 1,
             pending: 0,
             draining: false,
+            cutting: false,
         })
     }
 
     fn is_over(&self) -> bool {
-        self.draining && self.connections.is_empty()
+        self.draining && self.connections.is_empty() && self.parts.mailbox.close()
     }
 
     /// Waits once, and handles everything that came.
