@@ -29,7 +29,7 @@ pub use self::load::{Load, Request};
 pub use self::manifest::Manifest;
 pub use self::namespace::{Created, Namespace, in_labelled_namespace, in_namespace, in_namespaces};
 pub use self::node::Node;
-pub use self::operator::{Bundle, Operator};
+pub use self::operator::{Bundle, Operator, new_pod};
 pub use self::pod::Pod;
 pub use self::unwrap::Unwrap;
 pub use self::wait::{Hopeless, timed, until};

@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::ListParams;
+use serde_json::{Value, json};
 
 pub use self::trust::Bundle;
 use super::namespace::connect;
@@ -64,7 +65,8 @@ impl Operator {
     }
 
     /// Waits until so many are ready, and all others are gone: one that was asked to end answers for
-    /// some seconds more.
+    /// some seconds more. Then, if there are any, until the API server asks them: the cluster's network
+    /// leads to them a moment after they are ready.
     ///
     /// # Errors
     /// That is not so within a minute.
@@ -77,6 +79,23 @@ impl Operator {
             for pod in pods {
                 pod.ready_within(Duration::ZERO).await?;
             }
+            Ok(())
+        })
+        .await?;
+        match replicas {
+            0 => Ok(()),
+            _ => self.reviews().await,
+        }
+    }
+
+    async fn reviews(&self) -> anyhow::Result<()> {
+        let space = Namespace::existing(self.client.clone(), "default");
+        until("a new pod would have its sidecar", LIMIT, async || {
+            let created = space.create_object(&new_pod(), true).await?;
+            ensure!(
+                created.object["spec"]["initContainers"].is_array(),
+                "it has none"
+            );
             Ok(())
         })
         .await
@@ -132,6 +151,20 @@ impl Operator {
         }
         Ok(logs)
     }
+}
+
+/// One that asks for a sidecar by itself.
+#[must_use]
+pub fn new_pod() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "generateName": "app-",
+            "annotations": {"proxyunwrap.dev/ports": "8080"},
+        },
+        "spec": {"containers": [{"name": "app", "image": "localhost/testapp:dev"}]},
+    })
 }
 
 fn root() -> &'static Path {

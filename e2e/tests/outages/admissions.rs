@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use futures_util::future::{join, join_all};
-use proxyunwrap_e2e::cluster::Namespace;
-use serde_json::json;
+use proxyunwrap_e2e::cluster::{Namespace, new_pod};
 
 /// Who creates at the same time.
 const CREATORS: usize = 4;
@@ -59,15 +58,7 @@ pub(super) async fn during(
 }
 
 async fn create_until(space: &Namespace, over: &Cell<bool>, found: &RefCell<Admissions>) {
-    let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "generateName": "app-",
-            "annotations": {"proxyunwrap.dev/ports": "8080"},
-        },
-        "spec": {"containers": [{"name": "app", "image": "localhost/testapp:dev"}]},
-    });
+    let pod = new_pod();
     while !over.get() {
         let began = Instant::now();
         let created = space.create_object(&pod, true).await;
