@@ -6,10 +6,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# engine, and tenths of a call at most: what was counted when it was last changed on purpose, and two calls.
+# engine, and tenths of a call at most: what was counted when it was last changed on purpose, and three calls.
 BUDGETS='
-epoll     205
-io_uring  165
+epoll     215
+io_uring  175
 '
 
 main() {

@@ -92,8 +92,9 @@ fn an_answer_arrives_whole_though_the_peer_is_still_sending() {
     read.expect("the answer was there before the reset");
 }
 
+/// A dataplane before this app.
 #[track_caller]
-fn stand(
+pub fn stand(
     label: &str,
     serve: impl Fn(TcpStream, std::net::SocketAddr) + Send + Sync + 'static,
 ) -> (Stand, App) {

@@ -7,9 +7,9 @@ use std::os::fd::AsRawFd;
 
 use nix::sys::socket::{MsgFlags, send};
 
-use crate::support::app::{self, App};
-use crate::support::pod::enrolled;
-use crate::support::stand::{PORT, Stand};
+use crate::ends::stand;
+use crate::support::app;
+use crate::support::stand::Stand;
 use crate::support::wire;
 
 /// Enough to be spliced.
@@ -72,16 +72,6 @@ fn urgent_bytes_of_the_app_arrive_in_their_place() {
         (&stream).read_exact(&mut answer).expect("all of it comes");
         assert_eq!(&answer, b"abXcd");
     }
-}
-
-#[track_caller]
-fn stand(
-    label: &str,
-    serve: impl Fn(TcpStream, std::net::SocketAddr) + Send + Sync + 'static,
-) -> (Stand, App) {
-    let stand = Stand::new(label, &enrolled(PORT));
-    let app = App::start(&stand.lab.pod.namespace, "0.0.0.0:8080", serve);
-    (stand, app)
 }
 
 /// A connection that is relayed, with so much sent and read.
