@@ -47,7 +47,7 @@ pub struct Serve {
     /// How payload is carried
     #[arg(long, value_enum, env = "PROXYUNWRAP_RELAY", default_value_t = Relay::Auto)]
     pub relay: Relay,
-    /// How sockets are served: auto is what has been measured to be better, epoll
+    /// How sockets are served; auto is epoll, since io_uring has not been measured to be better
     #[arg(long, value_enum, env = "PROXYUNWRAP_ENGINE", default_value_t = Choice::Auto)]
     pub engine: Choice,
     /// Whether workers interrupt who runs when they are woken: batch does not, and does more

@@ -10,6 +10,7 @@ mod epoll;
 mod event;
 mod fellows;
 mod listener;
+mod mailbox;
 mod orders;
 mod pace;
 mod pipes;
@@ -25,22 +26,21 @@ mod worker;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use serde::{Serialize, Serializer};
 
 use crate::access_log::{AccessLog, Tlv};
-use crate::address::Peer;
 use crate::config::Port;
 use crate::config::file::AccessLogMode;
 use crate::connection::claim::Own;
 use crate::counters::Counters;
 pub use choice::{Choice, Kind, Refused, choose};
 use fellows::{Fellow, Fellows};
+use mailbox::{Mailbox, Order};
 pub use pace::Relay;
 pub use scheduling::Scheduling;
 use socket::Dialling;
@@ -100,84 +100,6 @@ fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(text)
 }
 
-/// What a worker is told.
-enum Order {
-    /// Serve this from now on; these listeners are new, those of other addresses go.
-    Setup(Arc<Setup>, Opened),
-    /// Accept no more, carry on what is open, end when nothing is.
-    Drain,
-    /// Cut what is open and end.
-    Cut,
-    /// Say what is open.
-    List(Sender<Vec<Open>>),
-    /// Take this connection, for which another worker has less room.
-    Take(Box<Handed>),
-}
-
-/// A connection that one worker accepted and another one is to serve.
-struct Handed {
-    /// The listener it came by.
-    at: SocketAddr,
-    port: Arc<Port>,
-    setup: Arc<Setup>,
-    socket: OwnedFd,
-    peer: Peer,
-}
-
-/// Orders on their way to one worker.
-struct Mailbox {
-    /// None once the worker has ended.
-    orders: Mutex<Option<Vec<Order>>>,
-    wake: EventFd,
-}
-
-impl Mailbox {
-    fn new() -> io::Result<Self> {
-        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        Ok(Self {
-            orders: Mutex::new(Some(Vec::new())),
-            wake,
-        })
-    }
-
-    /// Gives the order back if the worker has ended.
-    fn send(&self, order: Order) -> Result<(), Order> {
-        match &mut *self.orders() {
-            Some(orders) => orders.push(order),
-            None => return Err(order),
-        }
-        // It fails only when the counter is full, and then the worker is awake.
-        let _ = self.wake.write(1);
-        Ok(())
-    }
-
-    fn take(&self) -> Vec<Order> {
-        let _ = self.wake.read();
-        self.orders()
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
-    }
-
-    /// Takes no more orders, unless there is one that nobody has read.
-    fn close(&self) -> bool {
-        let mut orders = self.orders();
-        if orders.as_ref().is_some_and(Vec::is_empty) {
-            *orders = None;
-        }
-        orders.is_none()
-    }
-
-    /// How many orders nobody has read.
-    fn unread(&self) -> usize {
-        self.orders().as_ref().map_or(0, Vec::len)
-    }
-
-    fn orders(&self) -> MutexGuard<'_, Option<Vec<Order>>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The running workers.
 pub struct Engine {
     kind: Kind,
@@ -233,7 +155,9 @@ impl Engine {
             ended,
         };
         let mut starts = Vec::new();
-        let workers = fellows(listeners.len())?;
+        let workers = (0..listeners.len())
+            .map(|index| Fellow::new().map_err(|source| Error::Worker { index, source }));
+        let workers: Vec<_> = workers.collect::<Result<_, _>>()?;
         for (index, opened) in listeners.into_iter().enumerate() {
             let failed = |source| Error::Worker { index, source };
             let Fellow { mailbox, counters } = workers[index].clone();
@@ -322,17 +246,6 @@ impl Engine {
             let _ = mailbox.send(order());
         }
     }
-}
-
-fn fellows(workers: usize) -> Result<Vec<Fellow>, Error> {
-    let fellow = |index| {
-        let mailbox = Mailbox::new().map_err(|source| Error::Worker { index, source })?;
-        Ok(Fellow {
-            mailbox: Arc::new(mailbox),
-            counters: Arc::default(),
-        })
-    };
-    (0..workers).map(fellow).collect()
 }
 
 /// Listeners of one worker, with their addresses.

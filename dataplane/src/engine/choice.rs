@@ -7,7 +7,7 @@ use crate::sys::ring::{self, Unavailable};
 /// What one may ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
-    /// The one that has been measured to be better where both can be had: epoll.
+    /// epoll: io_uring has not been measured to be better.
     #[default]
     Auto,
     /// epoll, which can be had everywhere.
@@ -41,11 +41,11 @@ impl Kind {
 
 /// The engine cannot be had.
 #[derive(Debug, thiserror::Error)]
-#[error("--engine io_uring cannot be had here; --engine auto uses epoll then")]
+#[error("--engine io_uring cannot be had here; --engine auto is epoll")]
 pub struct Refused(#[source] pub Unavailable);
 
-/// Chooses. By itself it takes epoll: measured side by side, io_uring does more small messages, and fewer streams
-/// and connections (docs/benchmarks.md), and most containers forbid it.
+/// Chooses. By itself it takes epoll: io_uring has no lead that lasts from run to run (docs/benchmarks.md), needs
+/// more processor time for streams of the app, and most containers forbid it.
 ///
 /// # Errors
 /// An engine that was asked for by name and cannot be had: io_uring is tried for real.

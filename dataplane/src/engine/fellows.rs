@@ -5,37 +5,56 @@
 //! more, hands a newcomer on. With many connections that hardly ever happens, and short ones are gone too
 //! soon to count.
 
+use std::io;
 use std::sync::Arc;
 
-use super::Mailbox;
+use super::mailbox::Mailbox;
 use crate::counters::Counters;
 
-/// Another worker.
+/// What others know of a worker.
 #[derive(Clone)]
 pub(super) struct Fellow {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) counters: Arc<Counters>,
 }
 
+impl Fellow {
+    /// One that has not started.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            mailbox: Arc::new(Mailbox::new()?),
+            counters: Arc::default(),
+        })
+    }
+}
+
 /// The other workers of one that takes connections.
-pub(super) struct Fellows(Vec<Fellow>);
+pub(super) struct Fellows {
+    others: Vec<Fellow>,
+    /// Who is looked at next.
+    next: usize,
+}
 
 impl Fellows {
     /// All but the one with this index.
     pub(super) fn of(all: &[Fellow], index: usize) -> Self {
         let others = all.iter().enumerate().filter(|(at, _)| *at != index);
-        Self(others.map(|(_, fellow)| fellow.clone()).collect())
+        Self {
+            others: others.map(|(_, fellow)| fellow.clone()).collect(),
+            next: index,
+        }
     }
 
-    /// Who is to take a newcomer instead of one that has `own` connections. What others have may have
-    /// changed by now: it is no more than a hint.
-    pub(super) fn instead(&self, own: usize) -> Option<&Mailbox> {
-        let open = |fellow: &&Fellow| fellow.counters.open.get();
-        let fellow = self.0.iter().min_by_key(open)?;
-        let is_uneven =
-            |on_their_way: usize| is_uneven(own as u64, open(&fellow) + on_their_way as u64);
+    /// Who is to take a newcomer instead of one that has `own` connections. One fellow is looked at each
+    /// time, in turn, whatever their number; what it has may have changed by now, it is a hint.
+    pub(super) fn instead(&mut self, own: usize) -> Option<&Mailbox> {
+        let turn = self.next.checked_rem(self.others.len())?;
+        self.next = turn + 1;
+        let Fellow { mailbox, counters } = &self.others[turn];
+        let open = counters.open.get();
+        let is_uneven = |on_their_way: usize| is_uneven(own as u64, open + on_their_way as u64);
         // The lock comes last: mostly there is no need for it.
-        (is_uneven(0) && is_uneven(fellow.mailbox.unread())).then_some(&*fellow.mailbox)
+        (is_uneven(0) && is_uneven(mailbox.unread())).then_some(&**mailbox)
     }
 }
 

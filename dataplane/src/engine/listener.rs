@@ -10,10 +10,10 @@ use nix::errno::Errno;
 
 use super::backend::Backend;
 use super::carry::{Carried, LivePort};
+use super::mailbox::{Handed, Order};
 use super::places::{Key, Places};
 use super::socket;
 use super::worker::Worker;
-use super::{Handed, Order};
 use crate::address::Peer;
 use crate::connection::outcome::Outcome;
 use crate::connection::{Connection, Tick};

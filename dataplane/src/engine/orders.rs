@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::backend::Backend;
 use super::carry::LivePort;
+use super::mailbox::{Handed, Order};
 use super::places::Key;
 use super::worker::Worker;
-use super::{Handed, Opened, Order, Setup};
+use super::{Opened, Setup};
 use crate::config::Port;
 use crate::connection::outcome::Outcome;
 
